@@ -1,4 +1,12 @@
-// Package decision is the record: what was asked, what was decided and why, and what came of it.
+// Package decision is the record: what was asked, what was decided and why, and what came of it (contract §7).
+//
+// A [Record] is one line of the log. Each operation leaves two that share an id: "decided" before it has an effect and
+// "completed" after it; "decided" without "completed" reads as unknown, never as done. What happens to an authority or to
+// the process (asked, answered, published, stale, ...) is an event of one line. Records go to a [Sink]: [Memory] keeps the
+// last of them, [JSONL] appends them to a file, [Tee] feeds several, [Hashed] hides paths in front of another sink.
+//
+// Records name objects by identity and paths relative to a project. They hold no contents, no secrets and no path of the
+// host but what the caller itself sent.
 package decision
 
 import (
@@ -10,19 +18,48 @@ import (
 // Schema is the name of the record format.
 const Schema = "rootbound.decision.v1"
 
-// Record is one line of the log. Phase "decided" and "completed" of one operation share ID; "asked", "answered",
-// "published", "stale", "revoked", "started" and "stopped" are events of an authority or of the process.
-// A value: holds no handle, never contents or secrets. The JSON names are the published schema.
+// Phases of an operation.
+const (
+	Decided   = "decided"
+	Completed = "completed"
+)
+
+// Events: phases that stand alone.
+const (
+	Asked       = "asked"       // the client was asked for its roots
+	Answered    = "answered"    // it answered, or failed to
+	Published   = "published"   // a new generation is in force
+	Confirmed   = "confirmed"   // an equal answer renewed the generation in force
+	Stale       = "stale"       // the generation ended
+	Unavailable = "unavailable" // no generation could be made
+	Revoked     = "revoked"     // a person took access back
+	Closed      = "closed"      // the authority ended
+	Alert       = "alert"       // many denials, or another sign that a person should look
+	Started     = "started"     // the process
+	Stopped     = "stopped"
+	Dropped     = "dropped" // records of reads were lost because the log could not be written; Note says how many
+)
+
+// Verdicts of Record.Decision.
+const (
+	Allow = "allow"
+	Deny  = "deny"
+	Error = "error"
+)
+
+// Record is one line of the log. A value: holds no handle, never contents or secrets. The JSON names are the published
+// schema, decision/schema. Schema may be left empty: sinks write the current one.
 type Record struct {
 	Schema string    `json:"schema"`
-	ID     string    `json:"id"`
-	Phase  string    `json:"phase"`
+	ID     string    `json:"id"`    // of the operation or event, see IDs
+	Phase  string    `json:"phase"` // decided, completed, or an event
 	Time   time.Time `json:"time"`
 
 	Authority Authority           `json:"authority"`
 	Session   Session             `json:"session"`
 	Server    Server              `json:"server"`
 	Principal string              `json:"principal,omitempty"`
+	Method    string              `json:"method,omitempty"`
 	Tool      string              `json:"tool,omitempty"`
 	RequestID string              `json:"request_id,omitempty"`
 	Correlate string              `json:"correlation_id,omitempty"`
@@ -119,11 +156,32 @@ type Root struct {
 	Warn   string           `json:"warn,omitempty"`
 }
 
-// Sink takes records. Decided of a mutation returns only when the record is as durable as the sink's policy asks; an error
-// means the mutation must not happen (audit_unavailable). Completed and Event never fail the caller. Safe for concurrent use.
+// Sink takes records. Safe for concurrent use.
+//
+// A sink may keep what r points to: after the call the caller may reuse *r itself, but must not change the objects,
+// slices and maps it refers to.
 type Sink interface {
+	// Decided takes the record of what is about to happen. For a mutation it returns only when the record is as durable
+	// as the sink's policy asks; an error means that the mutation must not happen (audit_unavailable).
 	Decided(r *Record, mutation bool) error
+	// Completed takes the record of what came of it. It never fails the caller.
 	Completed(r *Record)
+	// Event takes a record that stands alone. It never fails the caller.
 	Event(r *Record)
+	// Close writes what is still held back. Records given after Close are refused or lost.
 	Close() error
+}
+
+// SetOrigin fills session, principal, tool and request from where the request came from.
+func (r *Record) SetOrigin(o *rootbound.Origin) {
+	if o == nil {
+		return
+	}
+	r.Session = Session{
+		ID: o.Session, Era: o.Era, Protocol: o.Protocol, Transport: o.Transport,
+		Client: o.ClientName, ClientVer: o.ClientVersion,
+	}
+	r.Principal, r.Method, r.Tool = o.Principal, o.Method, o.Tool
+	r.RequestID, r.Correlate, r.TraceID = o.RequestID, o.CorrelationID, o.TraceID
+	r.Authority.Declared, r.Authority.ListChanged = o.RootsDeclared, o.RootsListChanged
 }
