@@ -1,0 +1,70 @@
+package mcpfs
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSizes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 9: "9 B", 1023: "1023 B", 1024: "1.00 KB", 4096: "4.00 KB", 1536: "1.50 KB", 1 << 20: "1.00 MB",
+		3 << 30: "3.00 GB", 1 << 40: "1.00 TB", 1 << 52: "4096.00 TB"} {
+		if got := size(n); got != want {
+			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestSizedLines(t *testing.T) {
+	line := func(name string, dir bool, n int64) string {
+		var b strings.Builder
+		sizedLine(&b, name, dir, n)
+		return b.String()
+	}
+	for _, c := range []struct{ got, want string }{
+		{line("a.txt", false, 9), "[FILE] a.txt                                 9 B"},
+		{line("d", true, 0), "[DIR] d                              "},
+		{line("😀", false, 4096), "[FILE] 😀" + strings.Repeat(" ", 32) + "4.00 KB"},
+	} {
+		if c.got != c.want {
+			t.Errorf("\n%q\n%q", c.got, c.want)
+		}
+	}
+}
+
+func TestMoment(t *testing.T) {
+	at := time.Date(2026, 11, 29, 22, 18, 42, 0, time.FixedZone("x", 3600))
+	if got := moment(at); got != "Sun Nov 29 2026 21:18:42 GMT+0000 (Coordinated Universal Time)" {
+		t.Error(got)
+	}
+}
+
+func TestJoinKeepsTheCallersSpelling(t *testing.T) {
+	for _, c := range [][3]string{{"/a", "b", "/a/b"}, {"/a/", "b", "/a/b"}, {"/", "b", "/b"}, {"", "b", "b"}, {".", "b", "./b"}, {"sub", "x/\n", `sub/x/\x0a`}, {"a", "", "a"},
+		{`/w\x`, "b", `/w\x/b`}} {
+		if got := join(c[0], c[1]); got != c[2] {
+			t.Errorf("join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+func FuzzAppendJSON(f *testing.F) {
+	f.Add("a\"\\\n\u2028é\x00\xff<>&")
+	f.Fuzz(func(t *testing.T, s string) {
+		b := appendJSON(nil, s)
+		var got string
+		if err := json.Unmarshal(b, &got); err != nil || got != strings.ToValidUTF8(s, "\ufffd") && got != fix(s) {
+			t.Fatalf("%q -> %s -> %q (%v)", s, b, got, err)
+		}
+	})
+}
+
+// fix replaces each invalid byte, as encoding/json does.
+func fix(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		b.WriteRune(r)
+	}
+	return b.String()
+}
