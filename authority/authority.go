@@ -26,7 +26,11 @@ const (
 type Ceiling struct{}
 
 // CeilingOptions: AcceptRetarget lets a project whose path reaches another object be pinned anew (--accept-retarget).
-type CeilingOptions struct{ AcceptRetarget bool }
+// Homes are the directories a client cannot be granted whole (root_too_wide, mode client); nil: those of this machine.
+type CeilingOptions struct {
+	AcceptRetarget bool
+	Homes          []string
+}
 
 // Open pins each project's directory. Missing directories are kept and pinned when they appear. Errors: duplicate id, no
 // rights, a file where a directory should be, one directory granted twice with different rights.
@@ -37,6 +41,10 @@ func (c *Ceiling) Missing() []rootbound.RootID            { panic("stub") } // n
 func (c *Ceiling) Root(id rootbound.RootID) *beneath.Root { panic("stub") } // nil while missing; borrowed
 func (c *Ceiling) Digest() string                         { panic("stub") } // policy digest
 func (c *Ceiling) Close() error                           { panic("stub") }
+
+// Retarget pins projects anew whose path reaches another object: all, or those named. Authorities publish a new
+// generation with their next call.
+func (c *Ceiling) Retarget(ids ...rootbound.RootID) error { panic("stub") }
 
 // Covers tells without disk access whether an absolute path is below a spelling of some project.
 func (c *Ceiling) Covers(abs string) bool { panic("stub") }
@@ -105,6 +113,10 @@ func (a *Authority) AcquireWith(ctx context.Context, c Capability, ans *Answer) 
 	panic("stub")
 }
 
+// Generation is the number to seal into a token before an answer is there (2026-07-28): the generation that AcquireWith
+// will run in unless something is revoked or marked stale in between.
+func (a *Authority) Generation() rootbound.Generation { panic("stub") }
+
 // Current is a hold on the current snapshot without ever asking: authority_unavailable if there is none.
 func (a *Authority) Current() (*Use, error) { panic("stub") }
 
@@ -158,10 +170,15 @@ type Snapshot struct {
 	Verdicts                  []Verdict
 }
 
-// Mark is a project's directory by identity, for the innermost-project rule.
+// ProjectDigest is the approved-root digest of one project, empty if nothing of it is granted.
+func (s *Snapshot) ProjectDigest(id rootbound.RootID) string { panic("stub") }
+
+// Mark is a project's directory by identity, for the innermost-project rule. A revoked project has a copy of its
+// Project without any rights, so that its objects stay out of reach through a project around it.
 type Mark struct {
 	Project *rootbound.Project
-	Root    *beneath.Root // held by the ceiling
+	Root    *beneath.Root
+	Revoked bool
 }
 
 // Use is one request's hold on a snapshot. Release exactly once, after the last use of its handles.
@@ -172,6 +189,10 @@ func (u *Use) Release()            { panic("stub") }
 
 // Stale is nil while the generation is current: one atomic load, for loops. Else the *rootbound.Error to return.
 func (u *Use) Stale() error { panic("stub") }
+
+// CheckRoot checks that grant i's spelled path (and its project's) still reaches the pinned object: before each mutation,
+// at most 1 s old for reads. root_replaced otherwise. Safe for concurrent use.
+func (u *Use) CheckRoot(i int, mutates bool) error { panic("stub") }
 
 // Committed reports whether an effect was published under this use.
 func (u *Use) Committed() bool { panic("stub") }
