@@ -1,0 +1,50 @@
+package fileop
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Mover is the two ends of a move: *guard.Target.
+type Mover interface {
+	Entry() *beneath.Entry // the source: for a link the link itself
+	Dest() *beneath.Entry
+	Source() beneath.Info // what was authorized to move
+	Commit(publish func() error) error
+}
+
+// Moved is the effect of a move.
+type Moved struct {
+	Warnings []string
+}
+
+// Move renames what the source holds; it must still be the object that was authorized. Without overwrite an existing
+// destination is exists, by the kernel and not by a look before. Errors: exists, cross_device, version_conflict (another
+// object took the source's name), path_invalid (into itself), cancelled, and those of t.
+func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
+	if err := cancelled(ctx); err != nil {
+		return Moved{}, err
+	}
+	from, to := t.Entry(), t.Dest()
+	warn, err := commit(t.Commit, func() error { return from.Rename(to, t.Source().ID, overwrite) })
+	if err != nil {
+		return Moved{}, err
+	}
+	// the destination first: after a crash the object has two names rather than none
+	errTo := to.SyncDir()
+	if errFrom := from.SyncDir(); errTo != nil || errFrom != nil {
+		warn = append(warn, notDurable)
+	}
+	return Moved{Warnings: warn}, nil
+}
+
+func reasonOf(err error) rootbound.Reason {
+	var e *rootbound.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}

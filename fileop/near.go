@@ -1,0 +1,106 @@
+package fileop
+
+import (
+	"bytes"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rootbound/rootbound"
+)
+
+// maxCompared bounds the lines that are compared for a likeness, and alikeBytes what is looked at of each.
+const (
+	maxCompared = 200_000
+	alikeBytes  = 240
+)
+
+// noMatch says where the text might have been meant: where its first lines stand and the next one differs, else the lines
+// most like its first.
+func noMatch(v view, lines []lineSpan, want [][]byte) error {
+	m := &Misfit{}
+	err := &rootbound.Error{Reason: rootbound.EditNoMatch, Err: m}
+	for len(want) > 0 && len(bytes.TrimSpace(want[0])) == 0 {
+		want = want[1:]
+	}
+	if len(want) == 0 {
+		return err
+	}
+	trimmed := make([][]byte, len(want))
+	for i, w := range want {
+		trimmed[i] = bytes.TrimSpace(w)
+	}
+	lines = lines[:min(len(lines), maxCompared)]
+	where := 0
+	for i := range lines {
+		if n := v.matched(lines[i:], trimmed); n > m.Matched && i+n < len(lines) {
+			m.Matched, where = n, i+n
+		}
+	}
+	if m.Matched > 0 {
+		m.Near = []NearLine{v.near(lines, where)}
+		return err
+	}
+	like := pairsOf(trimmed[0])
+	type scored struct {
+		line  int
+		score float64
+	}
+	var best []scored
+	for i, l := range lines {
+		s := like.alike(bytes.TrimSpace(v.norm[l.start:l.end]))
+		if s < 0.35 || len(best) == maxNear && s <= best[maxNear-1].score {
+			continue
+		}
+		best = append(best, scored{i, s})
+		sort.SliceStable(best, func(a, b int) bool { return best[a].score > best[b].score })
+		best = best[:min(len(best), maxNear)]
+	}
+	for _, b := range best {
+		m.Near = append(m.Near, v.near(lines, b.line))
+	}
+	return err
+}
+
+func (v view) near(lines []lineSpan, i int) NearLine {
+	text := v.norm[lines[i].start:lines[i].end]
+	if len(text) > maxLine {
+		text = text[:wholeRunes(text[:maxLine])]
+		return NearLine{i + 1, strings.ToValidUTF8(string(text), string(utf8.RuneError)) + "…"}
+	}
+	return NearLine{i + 1, strings.ToValidUTF8(string(text), string(utf8.RuneError))}
+}
+
+// pairs counts the pairs of neighbouring bytes of a line.
+type pairs struct {
+	count map[[2]byte]int
+	total int
+}
+
+func pairsOf(line []byte) pairs {
+	line = line[:min(len(line), alikeBytes)]
+	p := pairs{count: make(map[[2]byte]int, len(line))}
+	for i := 1; i < len(line); i++ {
+		p.count[[2]byte{line[i-1], line[i]}]++
+		p.total++
+	}
+	return p
+}
+
+// alike is the share of pairs that both have, from 0 to 1.
+func (p pairs) alike(line []byte) float64 {
+	line = line[:min(len(line), alikeBytes)]
+	if p.total == 0 || len(line) < 2 {
+		return 0
+	}
+	used := make(map[[2]byte]int, 16)
+	both := 0
+	for i := 1; i < len(line); i++ {
+		k := [2]byte{line[i-1], line[i]}
+		if n := p.count[k]; n > used[k] {
+			used[k]++
+			both++
+		}
+	}
+	return 2 * float64(both) / float64(p.total+len(line)-1)
+}

@@ -1,0 +1,187 @@
+package search
+
+import (
+	"strings"
+
+	"github.com/rootbound/rootbound"
+)
+
+// MaxPattern is the most bytes of one pattern.
+const MaxPattern = 4096
+
+// Pattern is a compiled glob. Immutable and safe for concurrent use.
+//
+// "*" and "?" match within one name; "**" as a whole name matches any number of directories, at the end of a pattern at
+// least one name; "[a-z]", "[!a]" and "[[:alpha:]]" match one character; "{a,b}" and "{1..3}" are written out first; "\"
+// takes the next character as it is; a leading "!" turns the pattern round and a leading "#" makes it match nothing.
+// Names that begin with "." are names like any other. Extended forms "!(…)" "@(…)" "+(…)" "?(…)" "*(…)" are refused.
+type Pattern struct {
+	globs  []glob
+	negate bool
+}
+
+// glob is one alternative: tests for the names of a path, one by one.
+type glob []part
+
+type part struct {
+	globstar bool
+	name     name
+}
+
+// Compile reads a pattern: argument_invalid, with the forms that exist, for what is not one.
+func Compile(pattern string) (*Pattern, error) {
+	if len(pattern) > MaxPattern {
+		return nil, invalid("a pattern of more than 4096 bytes")
+	}
+	if strings.IndexByte(pattern, 0) >= 0 {
+		return nil, invalid("a NUL in a pattern")
+	}
+	p := &Pattern{}
+	if strings.HasPrefix(pattern, "#") || pattern == "" {
+		return p, nil
+	}
+	if at := extendedAt(pattern); at >= 0 {
+		return nil, invalid("the form " + pattern[at:at+2] + "…) in a pattern")
+	}
+	for strings.HasPrefix(pattern, "!") {
+		p.negate = !p.negate
+		pattern = pattern[1:]
+	}
+	alternatives, ok := expandBraces(pattern)
+	if !ok {
+		return nil, invalid("braces that stand for too many patterns")
+	}
+	for _, a := range alternatives {
+		if g, ok := compileGlob(a); ok {
+			p.globs = append(p.globs, g)
+		}
+	}
+	return p, nil
+}
+
+func invalid(detail string) error {
+	return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: detail,
+		Next: `Patterns know *, ?, **, [a-z], [!a], {a,b}, {1..3}, a leading ! and \ for a character to be taken as it is.`}
+}
+
+// extendedAt finds the first extended form outside a class, -1 for none.
+func extendedAt(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '[':
+			if _, n, _ := parseClass(s[i:]); n > 0 {
+				i += n - 1
+			}
+		case '!', '@', '+', '?', '*':
+			if i+1 < len(s) && s[i+1] == '(' && strings.IndexByte(s[i+2:], ')') >= 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// compileGlob reads an alternative; false for one that can match nothing.
+func compileGlob(s string) (glob, bool) {
+	var names []string
+	for i, n := range strings.Split(s, "/") {
+		last := ""
+		if len(names) > 0 {
+			last = names[len(names)-1]
+		}
+		switch {
+		case n == "" && i > 0 && last == "": // doubled slashes are one
+			continue
+		case n == "**" && last == "**":
+			continue
+		case n == ".." && last != "" && last != "." && last != ".." && last != "**":
+			names = names[:len(names)-1] // a name and the climb behind it cancel out, as text
+			continue
+		}
+		names = append(names, n)
+	}
+	g := make(glob, 0, len(names))
+	for _, n := range names {
+		if n == "**" {
+			g = append(g, part{globstar: true})
+			continue
+		}
+		// relative paths hold no such names, at the ends of a pattern neither
+		if n == "" || n == "." || n == ".." {
+			return nil, false
+		}
+		t, ok := compileName(n)
+		if !ok {
+			return nil, false
+		}
+		g = append(g, part{name: t})
+	}
+	return g, len(g) > 0
+}
+
+// Match reports whether rel matches: a path relative to the directory that is searched, cleaned, not empty.
+func (p *Pattern) Match(rel string) bool {
+	for _, g := range p.globs {
+		if g.match(rel) {
+			return !p.negate
+		}
+	}
+	return p.negate
+}
+
+// match needs to try again behind the last "**" only: what an earlier one could swallow, the later can as well.
+func (g glob) match(rel string) bool {
+	i, rest := 0, rel
+	again, from := -1, "" // part behind the last "**", and what it was tried on
+	for {
+		switch {
+		case i == len(g):
+			if rest == "" {
+				return true
+			}
+		case g[i].globstar:
+			if i == len(g)-1 {
+				return rest != ""
+			}
+			i++
+			again, from = i, rest
+			continue
+		case rest != "":
+			first, behind, _ := strings.Cut(rest, "/")
+			if g[i].name.match(first) {
+				i, rest = i+1, behind
+				continue
+			}
+		}
+		if again < 0 {
+			return false
+		}
+		_, behind, more := strings.Cut(from, "/")
+		if !more {
+			return false
+		}
+		i, rest, from = again, behind, behind
+	}
+}
+
+// lastNameOnly reports that the last name of a path alone decides: "**/" and one test.
+func (p *Pattern) lastNameOnly() bool {
+	for _, g := range p.globs {
+		if len(g) != 2 || !g[0].globstar || g[1].globstar {
+			return false
+		}
+	}
+	return len(p.globs) > 0
+}
+
+// matchName is Match where lastNameOnly holds.
+func (p *Pattern) matchName(last string) bool {
+	for _, g := range p.globs {
+		if g[1].name.match(last) {
+			return !p.negate
+		}
+	}
+	return p.negate
+}
