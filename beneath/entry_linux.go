@@ -1,0 +1,383 @@
+package beneath
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// Entry is a place where an object is or may be published: a held parent directory and one plain name. Not safe for
+// concurrent use except Close and the getters.
+type Entry struct {
+	dir     *handle // O_PATH
+	shut    atomic.Bool
+	set     *Set
+	at      Ref
+	name    string
+	dirInfo Info
+	mark    int
+	linked  bool
+}
+
+// Entry resolves the parent of at and its final name. With follow, a final link is followed to the entry it names (a
+// dangling link is path_unresolvable, Detail "dangling_link"); without, the entry is the link itself.
+// parent_missing (Detail: the first missing part, relative to the root and in the caller's words), not_a_directory,
+// outside_root, path_invalid (".", "..", root, trailing slash).
+func (s *Set) Entry(at Ref, follow bool) (*Entry, error) {
+	if at.Root < 0 || at.Root >= len(s.members) {
+		return nil, refuse(rootbound.OutsideRoot, "", nil)
+	}
+	if _, err := checkPath(at.Path); err != nil {
+		return nil, err
+	}
+	dir, name, err := splitLast(at.Path)
+	if err != nil {
+		return nil, err
+	}
+	if e, err := s.entryByKernel(at.Root, dir, name, follow); e != nil || err != nil {
+		return e, err
+	}
+	w := walk{set: s}
+	defer w.close()
+	if err := w.run(at.Root, at.Path, follow); err != nil {
+		if isMissingPart(err) {
+			err = refuse(rootbound.ParentMissing, err.(*rootbound.Error).Detail, unix.ENOENT)
+		}
+		return nil, err
+	}
+	switch {
+	case w.atTop: // a link to a root or to "..": it has no name of its own
+		return nil, refuse(rootbound.PathInvalid, "no_name", nil)
+	case w.object < 0 && w.byLink:
+		return nil, refuse(rootbound.PathUnresolvable, "dangling_link", nil)
+	}
+	return w.entry(w.name)
+}
+
+// entryByKernel returns neither entry nor error where the walk must decide.
+func (s *Set) entryByKernel(root int, dir, name string, follow bool) (*Entry, error) {
+	clean, _ := checkPath(dir)
+	fd, ok, err := s.byKernel(root, dir, unix.O_PATH|unix.O_DIRECTORY)
+	if !ok {
+		return nil, err
+	}
+	h := newHandle(fd)
+	if follow {
+		if i, err := statAt(fd, name); err == nil && isLink(i) {
+			h.drop()
+			return nil, nil
+		}
+	}
+	return s.newEntry(h, Ref{root, join(clean, name)}, name, s.members[root].mark, false)
+}
+
+// entry makes an Entry of the directory on top of the walk.
+func (w *walk) entry(name string) (*Entry, error) {
+	at := Ref{w.root, join(string(w.path), name)}
+	n := len(w.stack)
+	_, _, mark := w.top()
+	if n == 0 {
+		w.base.hold()
+		return w.set.newEntry(w.base, at, name, mark, w.linked)
+	}
+	fd := w.stack[n-1].fd
+	w.stack = w.stack[:n-1]
+	return w.set.newEntry(newHandle(fd), at, name, mark, w.linked)
+}
+
+// newEntry takes over one reference of dir and checks the directory.
+func (s *Set) newEntry(dir *handle, at Ref, name string, mark int, linked bool) (*Entry, error) {
+	info, err := statFd(dir.fd)
+	if err == nil {
+		_, err = s.checkKind(at.Root, dir.fd, info, Dir)
+	}
+	if err != nil {
+		dir.drop()
+		return nil, fail(err)
+	}
+	return &Entry{dir: dir, set: s, at: at, name: name, dirInfo: info, mark: mark, linked: linked}, nil
+}
+
+func (e *Entry) hold() error {
+	if e.shut.Load() || !e.dir.hold() {
+		return released()
+	}
+	return nil
+}
+
+// At is the reached path of the entry.
+func (e *Entry) At() Ref { return e.at }
+
+// Key identifies the entry for locks.
+func (e *Entry) Key() Key { return Key{e.dirInfo.ID, e.name} }
+
+// Mark is the index of the innermost mark at or above the parent, -1 for none.
+func (e *Entry) Mark() int { return e.mark }
+
+// Linked reports whether a symlink was followed on the way.
+func (e *Entry) Linked() bool { return e.linked }
+
+// Crossed reports whether the parent is on another mount than the root.
+func (e *Entry) Crossed() bool { return e.dirInfo.ID.Mount != e.set.members[e.at.Root].root.id.Mount }
+
+// Lstat describes what the entry holds now, links not followed; not_found if nothing.
+func (e *Entry) Lstat() (Info, error) {
+	if err := e.hold(); err != nil {
+		return Info{}, err
+	}
+	defer e.dir.drop()
+	i, err := statAt(e.dir.fd, e.name)
+	return i, fail(err)
+}
+
+// Target describes what a link in this entry reaches, if that is inside the set. It resolves anew from the root.
+func (e *Entry) Target() (Info, Ref, bool) {
+	o, err := e.set.Open(e.at, Handle)
+	if err != nil {
+		return Info{}, Ref{}, false
+	}
+	defer o.Close()
+	return o.info, o.at, true
+}
+
+// Open opens what the entry holds now: regular file or directory, never through a link (path_unresolvable).
+func (e *Entry) Open(how How) (*Object, error) {
+	if err := e.hold(); err != nil {
+		return nil, err
+	}
+	defer e.dir.drop()
+	return e.set.openNode(e.dir.fd, e.dirInfo.ID, e.name, e.at, e.mark, how, e.linked)
+}
+
+// openNode opens an entry of a held directory. O_DIRECTORY is not used on a name: gVisor then follows a link.
+func (s *Set) openNode(dir int, dirID ObjectID, name string, at Ref, mark int, how How, linked bool) (*Object, error) {
+	flags := asRead
+	if how == Handle {
+		flags = asPath
+	}
+	fd, err := openAt(dir, name, flags, 0)
+	if err == unix.ELOOP {
+		return nil, refuse(rootbound.PathUnresolvable, "link", err)
+	}
+	if err != nil {
+		return nil, fail(err)
+	}
+	o, err := s.object(fd, at, mark, how, linked)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.mayCross(at.Root, dirID, o.info.ID); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// Inside climbs from the parent to the root by identity: moved_out if the parent left the root.
+func (e *Entry) Inside() error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	return e.set.inside(e.at.Root, e.dir.fd)
+}
+
+func (s *Set) inside(root, dir int) error {
+	id := s.members[root].root.id
+	isRoot := func(at ObjectID) bool { return at == id }
+	for _, stepwise := range []bool{false, true} {
+		found, err := climb(dir, stepwise, isRoot)
+		if found {
+			return nil
+		}
+		if err != nil && err != unix.ENOENT {
+			return fail(err)
+		}
+	}
+	return refuse(rootbound.MovedOut, "", nil)
+}
+
+// guarded runs effect between two looks at where the parent is; undo takes the effect back if the parent left the root
+// meanwhile (contract §5).
+func (e *Entry) guarded(effect func() error, undo func()) error {
+	if err := e.set.inside(e.at.Root, e.dir.fd); err != nil {
+		return err
+	}
+	if err := effect(); err != nil {
+		return err
+	}
+	if err := e.set.inside(e.at.Root, e.dir.fd); err != nil {
+		undo()
+		return err
+	}
+	return nil
+}
+
+// Mkdir makes a directory with 0777 less umask: exists, not_found if the parent was removed, moved_out (undone).
+func (e *Entry) Mkdir() error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	return e.guarded(
+		func() error { return fail(unix.Mkdirat(e.dir.fd, e.name, 0o777)) },
+		func() { _ = unix.Unlinkat(e.dir.fd, e.name, unix.AT_REMOVEDIR) },
+	)
+}
+
+// Remove unlinks a file, link or empty directory whose identity is expect: version_conflict for another object,
+// exists (Detail "not_empty"), moved_out.
+func (e *Entry) Remove(expect ObjectID) error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	if err := e.set.inside(e.at.Root, e.dir.fd); err != nil {
+		return err
+	}
+	now, err := statAt(e.dir.fd, e.name)
+	if err != nil {
+		return fail(err)
+	}
+	if !now.ID.Same(expect) {
+		return refuse(rootbound.VersionConflict, "", nil)
+	}
+	return fail(unlink(e.dir.fd, e.name, now))
+}
+
+func unlink(dir int, name string, what Info) error {
+	flags := 0
+	if what.Mode.IsDir() {
+		flags = unix.AT_REMOVEDIR
+	}
+	return unix.Unlinkat(dir, name, flags)
+}
+
+// SyncDir makes the directory durable. Outside any lease.
+func (e *Entry) SyncDir() error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	fd, err := openAt(e.dir.fd, ".", asDir, 0)
+	if err != nil {
+		return fail(err)
+	}
+	defer unix.Close(fd)
+	if err := fsync(fd); err != nil && err != unix.EINVAL { // EINVAL: the file system syncs by itself or not at all
+		return fail(err)
+	}
+	return nil
+}
+
+func fsync(fd int) error {
+	for {
+		if err := unix.Fsync(fd); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// Close gives the entry up. A second Close does nothing.
+func (e *Entry) Close() error {
+	if !e.shut.Swap(true) {
+		e.dir.drop()
+	}
+	return nil
+}
+
+// MkdirAll makes the missing directories of at one by one from the deepest existing handle, each inside commit after ok
+// has allowed its Ref and the mark its parent lies under, and returns the final directory (opened as Handle). made
+// counts the new ones. A missing name that a link's text asks for is refused, a trailing slash is allowed.
+func (s *Set) MkdirAll(at Ref, ok func(Ref, int) error, commit func(func() error) error) (o *Object, made int, err error) {
+	if at.Root < 0 || at.Root >= len(s.members) {
+		return nil, 0, refuse(rootbound.OutsideRoot, "", nil)
+	}
+	if _, err := checkPath(at.Path); err != nil {
+		return nil, 0, err
+	}
+	w := walk{set: s, missingOK: true}
+	defer w.close()
+	if err := w.run(at.Root, at.Path, true); err != nil {
+		return nil, 0, err
+	}
+	if w.object >= 0 || w.atTop {
+		o, err := w.handle()
+		if err == nil && !o.IsDir() {
+			o.Close()
+			return nil, 0, refuse(rootbound.Exists, "", nil)
+		}
+		return o, 0, err
+	}
+	if w.byLink {
+		return nil, 0, refuse(rootbound.PathUnresolvable, "dangling_link", nil)
+	}
+	names := []string{w.name}
+	for name, rest, _ := nextName(w.rest); name != ""; name, rest, _ = nextName(rest) {
+		if name == ".." {
+			return nil, 0, refuse(rootbound.NotFound, "", nil)
+		}
+		names = append(names, name)
+	}
+	e, err := w.entry(w.name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { e.Close() }()
+	for i := range names {
+		if err := ok(e.at, e.mark); err != nil {
+			return nil, made, err
+		}
+		err := commit(e.Mkdir)
+		switch {
+		case err == nil:
+			made++
+		case !errors.Is(err, fs.ErrExist):
+			return nil, made, err
+		}
+		o, err := e.Open(Handle) // another program may have put anything there
+		if err != nil {
+			return nil, made, err
+		}
+		if !o.IsDir() {
+			o.Close()
+			return nil, made, refuse(rootbound.Exists, "", nil)
+		}
+		if i == len(names)-1 {
+			return o, made, nil
+		}
+		next, err := s.newEntry(o.take(), Ref{o.at.Root, join(o.at.Path, names[i+1])}, names[i+1], o.mark, o.linked)
+		if err != nil {
+			return nil, made, err
+		}
+		e.Close()
+		e = next
+	}
+	return nil, made, nil
+}
+
+// take moves the descriptor out of o.
+func (o *Object) take() *handle {
+	o.shut.Store(true)
+	h := newHandle(o.h.fd)
+	o.h.refs.Store(0)
+	return h
+}
+
+// handle wraps what the walk reached.
+func (w *walk) handle() (*Object, error) {
+	fd, err := w.object, error(nil)
+	dir, _, mark := w.top()
+	if w.atTop {
+		fd, err = openAt(dir, ".", asPath, 0)
+	}
+	if err != nil {
+		return nil, fail(err)
+	}
+	w.object = -1
+	return w.set.object(fd, Ref{w.root, strings.TrimSuffix(w.reached(), "/")}, mark, Handle, w.linked)
+}

@@ -1,0 +1,364 @@
+package beneath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// handle owns one descriptor. The descriptor is closed when the last reference is dropped and not before, so that its
+// number cannot come to name another object while somebody works with it.
+type handle struct {
+	refs atomic.Int64
+	fd   int
+}
+
+func newHandle(fd int) *handle {
+	h := &handle{fd: fd}
+	h.refs.Store(1)
+	return h
+}
+
+// hold takes a reference; false when the last one is gone, which is final.
+func (h *handle) hold() bool {
+	for {
+		n := h.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if h.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// drop gives a reference back. One drop too many does nothing: it can make a handle unusable, never another object.
+func (h *handle) drop() {
+	for {
+		n := h.refs.Load()
+		if n <= 0 {
+			return
+		}
+		if h.refs.CompareAndSwap(n, n-1) {
+			if n == 1 {
+				unix.Close(h.fd)
+			}
+			return
+		}
+	}
+}
+
+// openAt never blocks on a FIFO or a terminal and never follows a link in name.
+func openAt(dir int, name string, flags int, mode uint32) (int, error) {
+	for {
+		fd, err := unix.Openat(dir, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NOCTTY, mode)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+const (
+	asPath = unix.O_PATH
+	asRead = unix.O_RDONLY | unix.O_NONBLOCK
+	asDir  = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_DIRECTORY // only for ".", see node.open
+)
+
+const statMask = unix.STATX_BASIC_STATS | unix.STATX_BTIME | unix.STATX_MNT_ID | unix.STATX_MNT_ID_UNIQUE
+
+// statFd describes the object behind fd, statAt an entry of the directory dir without following a link.
+func statFd(fd int) (Info, error)               { return stat(fd, "", unix.AT_EMPTY_PATH) }
+func statAt(dir int, name string) (Info, error) { return stat(dir, name, unix.AT_SYMLINK_NOFOLLOW) }
+
+func stat(fd int, name string, flags int) (Info, error) {
+	var st unix.Statx_t
+	for {
+		err := unix.Statx(fd, name, flags|unix.AT_NO_AUTOMOUNT, statMask, &st)
+		switch err {
+		case nil:
+			return infoOf(&st), nil
+		case unix.EINTR:
+		case unix.ENOSYS:
+			return statOld(fd, name, flags)
+		default:
+			return Info{}, err
+		}
+	}
+}
+
+// statOld serves kernels and filters without statx(2). The mount comes from name_to_handle_at(2) where that works.
+func statOld(fd int, name string, flags int) (Info, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(fd, name, &st, flags); err != nil {
+		return Info{}, err
+	}
+	i := Info{
+		ID:    ObjectID{Dev: uint64(st.Dev), Ino: st.Ino},
+		Mode:  modeOf(st.Mode),
+		Size:  st.Size,
+		MTime: time.Unix(st.Mtim.Unix()),
+		CTime: time.Unix(st.Ctim.Unix()),
+		ATime: time.Unix(st.Atim.Unix()),
+		Links: uint64(st.Nlink),
+		UID:   st.Uid,
+		GID:   st.Gid,
+	}
+	if _, mount, err := unix.NameToHandleAt(fd, name, flags&unix.AT_EMPTY_PATH); err == nil {
+		i.ID.Mount = uint64(mount)
+	}
+	return i, nil
+}
+
+func infoOf(st *unix.Statx_t) Info {
+	i := Info{
+		ID:    ObjectID{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino},
+		Mode:  modeOf(uint32(st.Mode)),
+		Size:  int64(st.Size),
+		MTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
+		CTime: time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec)),
+		ATime: time.Unix(st.Atime.Sec, int64(st.Atime.Nsec)),
+		Links: uint64(st.Nlink),
+		UID:   st.Uid,
+		GID:   st.Gid,
+	}
+	if st.Mask&unix.STATX_BTIME != 0 {
+		i.BTime = time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
+	}
+	if st.Mask&(unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE) != 0 {
+		i.ID.Mount = st.Mnt_id
+	}
+	return i
+}
+
+func modeOf(m uint32) fs.FileMode {
+	mode := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	case unix.S_IFBLK:
+		mode |= fs.ModeDevice
+	case unix.S_IFREG:
+	default:
+		mode |= fs.ModeIrregular
+	}
+	if m&unix.S_ISUID != 0 {
+		mode |= fs.ModeSetuid
+	}
+	if m&unix.S_ISGID != 0 {
+		mode |= fs.ModeSetgid
+	}
+	if m&unix.S_ISVTX != 0 {
+		mode |= fs.ModeSticky
+	}
+	return mode
+}
+
+func isLink(i Info) bool { return i.Mode&fs.ModeSymlink != 0 }
+
+// readLink reads the link behind an O_PATH descriptor, so it is the text of the very link that was looked at.
+func readLink(fd int) (string, error) {
+	for size := 256; ; size *= 2 {
+		b := make([]byte, size)
+		n, err := unix.Readlinkat(fd, "", b)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if n < size {
+			return string(b[:n]), nil
+		}
+	}
+}
+
+// climb tells visit the identity of the directory fd and of each directory above it, until visit returns true or the
+// top is reached. It reports whether visit did. Not stepwise it costs about one system call a level but may miss a
+// directory if one of them is moved meanwhile; stepwise it holds each on the way up and misses none.
+func climb(fd int, stepwise bool, visit func(ObjectID) bool) (bool, error) {
+	const dots = "../../../../../../../../../../../../../../../.."
+	here, err := statFd(fd)
+	if err != nil {
+		return false, err
+	}
+	if visit(here.ID) {
+		return true, nil
+	}
+	held := -1
+	defer func() {
+		if held >= 0 {
+			unix.Close(held)
+		}
+	}()
+	reach := 0
+	for range 2 * maxDepth {
+		last := here.ID
+		if !stepwise {
+			for reach = 1; reach <= 16; reach++ {
+				if here, err = stat(fd, dots[:3*reach-1], 0); err != nil {
+					return false, err
+				}
+				if here.ID == last {
+					return false, nil // ".." of the top is the top
+				}
+				if visit(here.ID) {
+					return true, nil
+				}
+				last = here.ID
+			}
+		}
+		up, err := unix.Openat(fd, dots[:max(2, 3*(reach-1)-1)], unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false, err
+		}
+		if held >= 0 {
+			unix.Close(held)
+		}
+		fd, held = up, up
+		if here, err = statFd(fd); err != nil {
+			return false, err
+		}
+		if stepwise && here.ID == last {
+			return false, nil
+		}
+		if visit(here.ID) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// fail names what the system said. The text of an errno holds no path.
+func fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	var no unix.Errno
+	if !errors.As(err, &no) {
+		var e *rootbound.Error
+		if errors.As(err, &e) {
+			return err
+		}
+		return refuse(rootbound.IOError, "", err)
+	}
+	reason, detail := rootbound.IOError, no.Error()
+	switch no {
+	case unix.ENOENT, unix.ESTALE:
+		reason, detail = rootbound.NotFound, ""
+	case unix.ENOTDIR:
+		reason, detail = rootbound.NotADirectory, ""
+	case unix.EISDIR:
+		reason, detail = rootbound.IsADirectory, ""
+	case unix.ELOOP:
+		reason, detail = rootbound.PathUnresolvable, ""
+	case unix.ENAMETOOLONG:
+		reason, detail = rootbound.PathInvalid, "name_too_long"
+	case unix.EILSEQ:
+		reason, detail = rootbound.PathInvalid, "name_not_possible"
+	case unix.EEXIST:
+		reason, detail = rootbound.Exists, ""
+	case unix.ENOTEMPTY:
+		reason, detail = rootbound.Exists, "not_empty"
+	case unix.EXDEV:
+		reason, detail = rootbound.CrossDevice, ""
+	case unix.ENXIO, unix.ENODEV:
+		reason, detail = rootbound.SpecialFile, ""
+	}
+	e := &rootbound.Error{Reason: reason, Detail: detail, Err: no}
+	switch no {
+	case unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC, unix.EDQUOT, unix.EBUSY, unix.ETXTBSY:
+		e.Retryable = true
+	}
+	return e
+}
+
+// kernelFS reports whether a file system holds kernel objects rather than files: contract §5, special_file.
+func kernelFS(magic uint32) bool {
+	switch magic {
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
+		unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, configfsMagic, unix.BPF_FS_MAGIC,
+		unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.SMACK_MAGIC, unix.AAFS_MAGIC, unix.BINFMTFS_MAGIC,
+		unix.EFIVARFS_MAGIC, unix.PSTOREFS_MAGIC, unix.NSFS_MAGIC, unix.PID_FS_MAGIC, unix.RDTGROUP_SUPER_MAGIC,
+		unix.XENFS_SUPER_MAGIC, unix.OPENPROM_SUPER_MAGIC, unix.USBDEVICE_SUPER_MAGIC, unix.BINDERFS_SUPER_MAGIC,
+		fusectlMagic, mqueueMagic, rpcPipeMagic, unix.ANON_INODE_FS_MAGIC, unix.PIPEFS_MAGIC, unix.SOCKFS_MAGIC:
+		return true
+	}
+	return false
+}
+
+// Magics of statfs(2) that x/sys does not name.
+const (
+	configfsMagic = 0x62656570
+	fusectlMagic  = 0x65735543
+	mqueueMagic   = 0x19800202
+	rpcPipeMagic  = 0x67596969
+)
+
+func fsMagic(fd int) (uint32, error) {
+	var st unix.Statfs_t
+	for {
+		err := unix.Fstatfs(fd, &st)
+		if err != unix.EINTR {
+			return uint32(st.Type), err
+		}
+	}
+}
+
+func fsName(magic uint32) string {
+	switch magic {
+	case unix.EXT4_SUPER_MAGIC:
+		return "ext4"
+	case unix.XFS_SUPER_MAGIC:
+		return "xfs"
+	case unix.BTRFS_SUPER_MAGIC:
+		return "btrfs"
+	case unix.TMPFS_MAGIC:
+		return "tmpfs"
+	case unix.RAMFS_MAGIC:
+		return "ramfs"
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return "overlay"
+	case unix.F2FS_SUPER_MAGIC:
+		return "f2fs"
+	case unix.BCACHEFS_SUPER_MAGIC:
+		return "bcachefs"
+	case unix.NFS_SUPER_MAGIC:
+		return "nfs"
+	case unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.SMB_SUPER_MAGIC:
+		return "smb"
+	case unix.FUSE_SUPER_MAGIC:
+		return "fuse"
+	case unix.V9FS_MAGIC:
+		return "9p"
+	case unix.CEPH_SUPER_MAGIC:
+		return "ceph"
+	case unix.MSDOS_SUPER_MAGIC:
+		return "vfat"
+	case unix.EXFAT_SUPER_MAGIC:
+		return "exfat"
+	case unix.ISOFS_SUPER_MAGIC:
+		return "iso9660"
+	case unix.SQUASHFS_MAGIC:
+		return "squashfs"
+	case unix.EROFS_SUPER_MAGIC_V1:
+		return "erofs"
+	case unix.PROC_SUPER_MAGIC:
+		return "proc"
+	case unix.SYSFS_MAGIC:
+		return "sysfs"
+	}
+	return fmt.Sprintf("0x%x", magic)
+}

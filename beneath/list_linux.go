@@ -1,0 +1,339 @@
+package beneath
+
+import (
+	"context"
+	"encoding/binary"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// Node is one entry met by List or Walk. Valid only during the visit.
+type Node struct {
+	t     *tree
+	level *listing
+	name  string
+	kind  fs.FileMode
+	at    string // made on demand
+	id    *Info  // of a directory, if marks made it necessary
+}
+
+// listing is one directory that is being visited, its entries read and sorted.
+type listing struct {
+	fd     int // -1 while given up to save descriptors
+	id     ObjectID
+	mark   int
+	cut    int // length of the path of this directory
+	names  string
+	sorted []dirent
+	next   int
+}
+
+type dirent struct {
+	off  uint32
+	len  uint16
+	kind uint8 // DT_*
+}
+
+// tree is the state of one Walk or List.
+type tree struct {
+	o      *Object
+	ctx    context.Context
+	failed func(Ref, error)
+	buf    []byte
+	path   []byte
+	levels []listing
+	count  int
+}
+
+// heldLevels bounds the descriptors of one Walk. Levels further up are closed and opened again by ".." from the held one
+// below, and only if that is the very same directory.
+const heldLevels = 24
+
+// At is the reached path of the entry.
+func (n *Node) At() Ref {
+	if n.at == "" {
+		n.at = join(string(n.t.path[:n.level.cut]), n.name)
+	}
+	return Ref{n.t.o.at.Root, n.at}
+}
+
+// Name is the entry's name in its directory.
+func (n *Node) Name() string { return n.name }
+
+// Depth is 1 for entries of the directory that was opened.
+func (n *Node) Depth() int { return len(n.t.levels) }
+
+// Type has the type bits only; links are links.
+func (n *Node) Type() fs.FileMode { return n.kind }
+
+// Mark is like Object.Mark, of the entry itself.
+func (n *Node) Mark() int {
+	if n.kind.IsDir() && len(n.t.o.set.marks) > 0 {
+		if n.id == nil {
+			i, err := n.Info()
+			if err != nil {
+				return n.level.mark
+			}
+			n.id = &i
+		}
+		if m := n.t.o.set.markOf(n.id.ID); m >= 0 {
+			return m
+		}
+	}
+	return n.level.mark
+}
+
+// Info is lstat by the held parent.
+func (n *Node) Info() (Info, error) {
+	i, err := statAt(n.level.fd, n.name)
+	return i, fail(err)
+}
+
+// Target describes what a link reaches, if that is inside the set. It resolves anew from the root.
+func (n *Node) Target() (Info, bool) {
+	o, err := n.t.o.set.Open(n.At(), Handle)
+	if err != nil {
+		return Info{}, false
+	}
+	defer o.Close()
+	return o.info, true
+}
+
+// Open opens the regular file or directory itself, never through a link.
+func (n *Node) Open() (*Object, error) {
+	return n.t.o.set.openNode(n.level.fd, n.level.id, n.name, n.At(), n.level.mark, Any, n.t.o.linked)
+}
+
+// Walk visits depth first in byte order of names, handles held, links never followed, mounts by the member's policy,
+// kernel file systems never entered. failed is told of what could not be read (nil: ignored); it never ends the walk.
+// Bounded by ctx; an error of visit ends the walk and is returned.
+func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+	return o.traverse(ctx, "", true, visit, failed)
+}
+
+// List visits the entries of one directory in byte order of names. after: only names greater than it.
+func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step, error)) error {
+	return o.traverse(ctx, after, false, visit, nil)
+}
+
+func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+	if err := o.hold(); err != nil {
+		return err
+	}
+	defer o.h.drop()
+	if !o.IsDir() {
+		return refuse(rootbound.NotADirectory, "", nil)
+	}
+	t := &tree{o: o, ctx: ctx, failed: failed, buf: make([]byte, 32<<10), path: []byte(o.at.Path)}
+	defer t.close()
+	fd, err := openAt(o.h.fd, ".", asDir, 0)
+	if err != nil {
+		return fail(err)
+	}
+	if err := t.push(fd, o.info.ID, o.mark, after); err != nil {
+		return err
+	}
+	n := Node{t: t}
+	for len(t.levels) > 0 {
+		l := &t.levels[len(t.levels)-1]
+		if l.next == len(l.sorted) {
+			if err := t.pop(); err != nil {
+				return err
+			}
+			continue
+		}
+		if t.count++; t.count%64 == 0 {
+			if err := ended(ctx); err != nil {
+				return err
+			}
+		}
+		e := &l.sorted[l.next]
+		l.next++
+		n.level, n.name, n.at, n.id = l, l.names[e.off:e.off+uint32(e.len)], "", nil
+		if e.kind == unix.DT_UNKNOWN {
+			i, err := n.Info()
+			if err != nil {
+				t.tell(n.At(), err)
+				continue
+			}
+			n.kind = i.Mode.Type()
+		} else {
+			n.kind = kindOf(e.kind)
+		}
+		step, err := visit(&n)
+		if err != nil {
+			return err
+		}
+		if step == Stop {
+			return nil
+		}
+		if deep && step == Into && n.kind.IsDir() {
+			if err := t.descend(&n); err != nil {
+				if c := ended(ctx); c != nil {
+					return c
+				}
+				t.tell(n.At(), err)
+			}
+		}
+	}
+	return nil
+}
+
+func kindOf(dt uint8) fs.FileMode {
+	switch dt {
+	case unix.DT_REG:
+		return 0
+	case unix.DT_DIR:
+		return fs.ModeDir
+	case unix.DT_LNK:
+		return fs.ModeSymlink
+	case unix.DT_FIFO:
+		return fs.ModeNamedPipe
+	case unix.DT_SOCK:
+		return fs.ModeSocket
+	case unix.DT_CHR:
+		return fs.ModeDevice | fs.ModeCharDevice
+	case unix.DT_BLK:
+		return fs.ModeDevice
+	}
+	return fs.ModeIrregular
+}
+
+func (t *tree) tell(at Ref, err error) {
+	if t.failed != nil {
+		t.failed(at, err)
+	}
+}
+
+func (t *tree) close() {
+	for i := range t.levels {
+		if t.levels[i].fd >= 0 {
+			unix.Close(t.levels[i].fd)
+		}
+	}
+}
+
+// descend opens the directory n. What was a directory when it was listed may be anything now: the handle is checked.
+func (t *tree) descend(n *Node) error {
+	at := n.At() // t.levels may move
+	s, root := t.o.set, t.o.at.Root
+	fd, err := openAt(n.level.fd, n.name, asRead, 0)
+	if err != nil {
+		return fail(err)
+	}
+	info, err := statFd(fd)
+	if err == nil {
+		_, err = s.checkKind(root, fd, info, Dir)
+	}
+	if err == nil {
+		err = s.mayCross(root, n.level.id, info.ID)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return fail(err)
+	}
+	mark := n.level.mark
+	if m := s.markOf(info.ID); m >= 0 {
+		mark = m
+	}
+	t.path = append(t.path[:0], at.Path...)
+	return t.push(fd, info.ID, mark, "")
+}
+
+// push takes over fd and reads the directory. The entries of a level that was visited before are reused.
+func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
+	var l listing
+	if n := len(t.levels); n < cap(t.levels) {
+		l.sorted = t.levels[: n+1 : cap(t.levels)][n].sorted[:0]
+	}
+	l.fd, l.id, l.mark, l.cut = fd, id, mark, len(t.path)
+	if err := t.read(&l, after); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	if n := len(t.levels) - heldLevels; n > 0 && t.levels[n].fd >= 0 { // the opened directory itself stays
+		unix.Close(t.levels[n].fd)
+		t.levels[n].fd = -1
+	}
+	t.levels = append(t.levels, l)
+	return nil
+}
+
+// pop leaves a directory and, if the one above was closed to save descriptors, opens it again.
+func (t *tree) pop() error {
+	n := len(t.levels) - 1
+	l := &t.levels[n]
+	l.names = ""
+	if n > 0 {
+		up := &t.levels[n-1]
+		t.path = t.path[:up.cut]
+		if up.fd < 0 {
+			fd, err := openAt(l.fd, "..", asDir, 0) // l.fd is -1 if l itself could not be found again
+			if err == nil {
+				if now, err2 := statFd(fd); err2 != nil || now.ID != up.id {
+					unix.Close(fd)
+					fd, err = -1, refuse(rootbound.MovedOut, "", err2)
+				}
+			}
+			up.fd = fd
+			if err != nil {
+				up.fd, up.next = -1, len(up.sorted)
+				t.tell(Ref{t.o.at.Root, string(t.path)}, fail(err))
+			}
+		}
+	}
+	if l.fd >= 0 {
+		unix.Close(l.fd)
+	}
+	t.levels = t.levels[:n]
+	return nil
+}
+
+// maxNames bounds the bytes of the names of one directory.
+const maxNames = 1 << 30
+
+func (t *tree) read(l *listing, after string) error {
+	var names []byte
+	for {
+		if err := ended(t.ctx); err != nil {
+			return err
+		}
+		n, err := unix.Getdents(l.fd, t.buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fail(err)
+		}
+		if n == 0 {
+			break
+		}
+		for b := t.buf[:n]; len(b) > 0; {
+			size := binary.NativeEndian.Uint16(b[16:])
+			kind := b[18]
+			name := b[19:size]
+			if i := slices.Index(name, 0); i >= 0 {
+				name = name[:i]
+			}
+			b = b[size:]
+			if string(name) == "." || string(name) == ".." || string(name) <= after {
+				continue
+			}
+			l.sorted = append(l.sorted, dirent{uint32(len(names)), uint16(len(name)), kind})
+			names = append(names, name...)
+		}
+		if len(names) > maxNames {
+			return refuse(rootbound.LimitReached, "names", nil)
+		}
+	}
+	l.names = string(names)
+	all := l.names
+	slices.SortFunc(l.sorted, func(a, b dirent) int {
+		return strings.Compare(all[a.off:a.off+uint32(a.len)], all[b.off:b.off+uint32(b.len)])
+	})
+	return nil
+}

@@ -1,0 +1,214 @@
+package beneath
+
+import (
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// Set is an immutable, ordered set of roots: links may lead from one to another. It borrows its roots: they must be
+// retained while the Set is used; with a root whose last reference is gone every operation is generation_stale. marks
+// are directories (by identity, on whatever mount) whose innermost match at or above an object is reported by
+// Object.Mark and Entry.Mark: nested projects. What lies above a root counts as it was when the Set was made. Safe for
+// concurrent use.
+type Set struct {
+	members  []member
+	paths    []spelling
+	marks    []ObjectID
+	walkOnly bool // tests run everything on both resolvers
+}
+
+type member struct {
+	root       *Root
+	denyMounts bool
+	mark       int  // innermost mark at or above the root
+	below      bool // marks other than the root itself may lie below it
+}
+
+// NewSet makes a set of members in their order. It climbs from each root to find the marks above it.
+func NewSet(members []Member, marks []ObjectID) *Set {
+	s := &Set{paths: spellings(members), marks: marks}
+	for _, m := range members {
+		in := member{root: m.Root, denyMounts: m.DenyMounts, mark: -1}
+		for _, id := range marks {
+			in.below = in.below || !id.Same(m.Root.id)
+		}
+		if len(marks) > 0 && m.Root.h.hold() {
+			// An error leaves -1: above the root nothing is known, and the caller's own project applies.
+			_, _ = climb(m.Root.h.fd, true, func(id ObjectID) bool {
+				in.mark = s.markOf(id)
+				return in.mark >= 0
+			})
+			m.Root.h.drop()
+		}
+		s.members = append(s.members, in)
+	}
+	return s
+}
+
+// Map maps an absolute path by components to the longest member path; the remainder is returned uncleaned. "." and empty
+// components are skipped, ".." inside the matched part matches nothing. No disk access.
+func (s *Set) Map(abs string) (Ref, bool) { return mapPath(s.paths, abs) }
+
+func (s *Set) markOf(id ObjectID) int {
+	for i, m := range s.marks {
+		if m.Same(id) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Set) mayCross(root int, from, to ObjectID) error {
+	if !s.members[root].denyMounts || (from.Mount == to.Mount && to.Mount != 0) {
+		return nil
+	}
+	for i := range s.members {
+		if s.members[i].root.id == to {
+			return nil
+		}
+	}
+	return refuse(rootbound.RuleDenied, "mounts", nil)
+}
+
+// byKernel resolves by openat2(2). ok is false where the walk must decide: it knows more, at a higher price.
+func (s *Set) byKernel(root int, p string, flags uint64) (fd int, ok bool, err error) {
+	m := &s.members[root]
+	r := m.root
+	if s.walkOnly || m.below || r.noOpenat2.Load() {
+		return -1, false, nil
+	}
+	if !r.h.hold() {
+		return -1, false, released()
+	}
+	defer r.h.drop()
+	if p == "" {
+		p = "."
+	}
+	how := unix.OpenHow{
+		Flags:   flags | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	if m.denyMounts {
+		how.Resolve |= unix.RESOLVE_NO_XDEV
+	}
+	for range maxAgain {
+		fd, err = unix.Openat2(r.h.fd, p, &how)
+		switch err {
+		case nil:
+			return fd, true, nil
+		case unix.EINTR, unix.EAGAIN:
+			continue
+		case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+			return -1, false, fail(err) // the walk would only need more
+		case unix.ENOSYS, unix.EPERM:
+			// A filter may have come after the start, but EPERM has other causes too: never believe a single call.
+			if !probe(r.h.fd) {
+				r.noOpenat2.Store(true)
+			}
+		}
+		break
+	}
+	return -1, false, nil
+}
+
+func flagsFor(how How) uint64 {
+	switch how {
+	case Handle:
+		return unix.O_PATH
+	case Dir:
+		return unix.O_RDONLY | unix.O_NONBLOCK | unix.O_DIRECTORY
+	}
+	return unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY
+}
+
+// Open resolves at (following links as the set allows), checks the kind on the handle and returns it.
+// Errors are *rootbound.Error: outside_root, not_found, path_unresolvable, path_invalid (NUL, over-long, absolute,
+// trailing slash on a file), special_file, is_a_directory, not_a_directory, rule_denied (Detail "mounts"), io_error. The
+// empty path is the root itself.
+func (s *Set) Open(at Ref, how How) (*Object, error) {
+	if at.Root < 0 || at.Root >= len(s.members) {
+		return nil, refuse(rootbound.OutsideRoot, "", nil)
+	}
+	clean, err := checkPath(at.Path)
+	if err != nil {
+		return nil, err
+	}
+	fd, ok, err := s.byKernel(at.Root, at.Path, flagsFor(how))
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return s.object(fd, Ref{at.Root, clean}, s.members[at.Root].mark, how, false)
+	}
+	for range maxAgain {
+		o, again, err := s.openByWalk(at, how)
+		if !again {
+			return o, err
+		}
+	}
+	return nil, &rootbound.Error{Reason: rootbound.IOError, Detail: "changing", Retryable: true}
+}
+
+// object takes over fd, checks it and wraps it.
+func (s *Set) object(fd int, at Ref, mark int, how How, linked bool) (*Object, error) {
+	info, err := statFd(fd)
+	if err != nil {
+		unix.Close(fd)
+		return nil, fail(err)
+	}
+	magic, err := s.checkKind(at.Root, fd, info, how)
+	if err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	if info.Mode.IsDir() && len(s.marks) > 0 {
+		if m := s.markOf(info.ID); m >= 0 {
+			mark = m
+		}
+	}
+	o := &Object{set: s, at: at, mark: mark, info: info, magic: magic, linked: linked}
+	o.h.fd = fd
+	o.h.refs.Store(1)
+	return o, nil
+}
+
+// openByWalk opens for reading what the walk reached by O_PATH. again: a final name changed in between.
+func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
+	w := walk{set: s}
+	defer w.close()
+	if err := w.run(at.Root, at.Path, true); err != nil {
+		return nil, false, err
+	}
+	if w.object < 0 && !w.atTop {
+		return nil, false, refuse(rootbound.NotFound, "", nil)
+	}
+	if _, err := s.checkKind(w.root, w.objectFd(), w.info, how); err != nil {
+		return nil, false, err
+	}
+	var fd int
+	dir, _, mark := w.top()
+	switch {
+	case how == Handle && !w.atTop:
+		fd, w.object = w.object, -1
+	case how == Handle:
+		fd, err = openAt(dir, ".", asPath, 0)
+	case w.info.Mode.IsDir():
+		fd, err = openAt(w.objectFd(), ".", asDir, 0)
+	default:
+		fd, err = openAt(dir, w.name, asRead, 0)
+		if err == unix.ENOENT || err == unix.ELOOP || err == unix.ENXIO {
+			return nil, true, nil
+		}
+	}
+	if err != nil {
+		return nil, false, fail(err)
+	}
+	o, err = s.object(fd, Ref{w.root, w.reached()}, mark, how, w.linked)
+	if err == nil && o.info.ID != w.info.ID || reasonOf(err) == rootbound.SpecialFile {
+		if o != nil {
+			o.Close()
+		}
+		return nil, true, nil
+	}
+	return o, false, err
+}
