@@ -1,19 +1,348 @@
 package mcpscope
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"strings"
+	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rootbound/rootbound"
 )
 
-// Pipe is a newline-delimited JSON-RPC transport like mcp.IOTransport that a bad line does not end (it is answered with
-// -32700 or -32600), whose error texts never repeat what was sent, and which tells the Scope's middleware request ids.
+// DefaultMaxLine is the longest line a Pipe takes, in bytes.
+const DefaultMaxLine = 16 << 20
+
+// maxErrorText bounds the message of an error that leaves through a Pipe, in bytes.
+const maxErrorText = 1024
+
+// idKey is where a Pipe leaves a request's JSON-RPC id for the middleware. The blank keeps it out of reach of HTTP: no
+// header of a request can have this name.
+const idKey = "rootbound request id"
+
+// Pipe is a newline-delimited JSON-RPC transport like mcp.IOTransport, with three differences. A bad line does not end
+// it: it is answered with -32700 or -32600 and the next one is read. Error texts never repeat what was sent: the SDK
+// quotes all parameters of a call it cannot decode, before any middleware sees it. And the Scope's middleware learns the
+// ids of requests from it, for the record.
+//
+// Batches are taken only in the revisions that have them, 2024-11-05 and 2025-03-26.
 type Pipe struct {
 	Reader  io.ReadCloser
 	Writer  io.WriteCloser
-	MaxLine int // bytes; default 16 MiB; a longer line is answered with an error and skipped
+	MaxLine int // bytes of one line; 0: DefaultMaxLine. A longer line is answered with an error and skipped
 }
 
-// Connect implements mcp.Transport.
-func (p *Pipe) Connect(ctx context.Context) (mcp.Connection, error) { panic("stub") }
+// Connect implements mcp.Transport. The goroutine that reads ends with the reader: at its end or error, or at Close if
+// closing it wakes a blocked read.
+func (p *Pipe) Connect(context.Context) (mcp.Connection, error) {
+	if p.Reader == nil || p.Writer == nil {
+		return nil, errors.New("mcpscope: a Pipe needs a Reader and a Writer")
+	}
+	c := &pipeConn{r: p.Reader, w: p.Writer, max: p.MaxLine, incoming: make(chan incoming), closed: make(chan struct{})}
+	if c.max <= 0 {
+		c.max = DefaultMaxLine
+	}
+	go c.readLines()
+	return c, nil
+}
+
+type incoming struct {
+	msgs []jsonrpc.Message
+	err  error
+}
+
+type pipeConn struct {
+	r        io.ReadCloser
+	w        io.WriteCloser
+	max      int
+	incoming chan incoming
+	queue    []jsonrpc.Message // rest of a batch; Read is never called concurrently
+
+	writing sync.Mutex
+
+	mu      sync.Mutex
+	init    jsonrpc.ID // of the initialize request whose answer tells the revision
+	version string     // negotiated by initialize
+	batches map[jsonrpc.ID]*batch
+
+	once   sync.Once
+	closed chan struct{}
+	err    error
+}
+
+// batch collects the answers of one batch, which leave together.
+type batch struct {
+	open    int
+	answers [][]byte
+}
+
+// SessionID implements mcp.Connection: a pipe has none.
+func (c *pipeConn) SessionID() string { return "" }
+
+// Close implements mcp.Connection. Idempotent.
+func (c *pipeConn) Close() error {
+	c.once.Do(func() {
+		close(c.closed)
+		c.err = errors.Join(c.r.Close(), c.w.Close())
+	})
+	return c.err
+}
+
+// Read implements mcp.Connection.
+func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(c.queue) == 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		case in := <-c.incoming:
+			if in.err != nil {
+				return nil, in.err
+			}
+			c.queue = in.msgs
+		}
+	}
+	msg := c.queue[0]
+	c.queue = c.queue[1:]
+	return msg, nil
+}
+
+func (c *pipeConn) readLines() {
+	r := bufio.NewReaderSize(c.r, 64<<10)
+	for {
+		line, long, err := readLine(r, c.max)
+		switch line = bytes.TrimSpace(line); {
+		case long:
+			c.reject(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("message longer than %d bytes", c.max))
+		case len(line) == 0:
+		default:
+			if msgs := c.decode(line); len(msgs) > 0 {
+				select {
+				case c.incoming <- incoming{msgs: msgs}:
+				case <-c.closed:
+					return
+				}
+			}
+		}
+		if err != nil {
+			select {
+			case c.incoming <- incoming{err: err}:
+			case <-c.closed:
+			}
+			return
+		}
+	}
+}
+
+// readLine returns the next line in memory of its own, or reports that it was longer than limit and was skipped.
+func readLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long && len(line)+len(part) <= limit {
+			line = append(line, part...)
+		} else {
+			line, long = nil, true
+		}
+		if err != bufio.ErrBufferFull {
+			return line, long, err
+		}
+	}
+}
+
+// decode gives the messages of a line and answers what is none.
+func (c *pipeConn) decode(line []byte) []jsonrpc.Message {
+	if !json.Valid(line) {
+		c.reject(nil, jsonrpc.CodeParseError, "the line is not JSON")
+		return nil
+	}
+	if line[0] == '[' {
+		return c.decodeBatch(line)
+	}
+	msg, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		c.reject(idOf(line), jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message")
+		return nil
+	}
+	c.note(msg)
+	return []jsonrpc.Message{msg}
+}
+
+func (c *pipeConn) decodeBatch(line []byte) []jsonrpc.Message {
+	c.mu.Lock()
+	version := c.version
+	c.mu.Unlock()
+	if version != "2024-11-05" && version != "2025-03-26" {
+		c.reject(nil, jsonrpc.CodeInvalidRequest, "batches are not part of this protocol revision")
+		return nil
+	}
+	var lines []json.RawMessage
+	if err := json.Unmarshal(line, &lines); err != nil || len(lines) == 0 {
+		c.reject(nil, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 batch")
+		return nil
+	}
+	var msgs []jsonrpc.Message
+	b := &batch{}
+	ids := map[jsonrpc.ID]*batch{}
+	for _, l := range lines {
+		msg, err := jsonrpc.DecodeMessage(l)
+		if err != nil {
+			c.reject(idOf(l), jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message")
+			continue
+		}
+		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
+			if ids[req.ID] != nil {
+				c.reject(nil, jsonrpc.CodeInvalidRequest, "an id occurs twice in the batch")
+				return nil
+			}
+			ids[req.ID] = b
+			b.open++
+		}
+		c.note(msg)
+		msgs = append(msgs, msg)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.batches == nil {
+		c.batches = map[jsonrpc.ID]*batch{}
+	}
+	for id := range ids {
+		c.batches[id] = b
+	}
+	return msgs
+}
+
+// note leaves the id with a request and remembers which one is initialize.
+func (c *pipeConn) note(msg jsonrpc.Message) {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return
+	}
+	req.Extra = &mcp.RequestExtra{Header: http.Header{idKey: {fmt.Sprint(req.ID.Raw())}}}
+	if req.Method == "initialize" {
+		c.mu.Lock()
+		if c.version == "" {
+			c.init = req.ID
+		}
+		c.mu.Unlock()
+	}
+}
+
+// Write implements mcp.Connection. It may be called concurrently. It blocks while the peer does not read.
+func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	res, isRes := msg.(*jsonrpc.Response)
+	if isRes && res.Error != nil {
+		res = &jsonrpc.Response{ID: res.ID, Error: scrubWire(res.Error)}
+		msg = res
+	}
+	line, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	if isRes {
+		if line = c.answered(res, line); line == nil {
+			return nil
+		}
+	}
+	return c.writeLine(line)
+}
+
+// answered learns the revision from initialize's answer and holds back the answers of a batch until it is complete: nil.
+func (c *pipeConn) answered(res *jsonrpc.Response, line []byte) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.init.IsValid() && c.init == res.ID && res.Error == nil {
+		var v struct {
+			ProtocolVersion string `json:"protocolVersion"`
+		}
+		if json.Unmarshal(res.Result, &v) == nil {
+			c.version = v.ProtocolVersion
+		}
+		c.init = jsonrpc.ID{}
+	}
+	b := c.batches[res.ID]
+	if b == nil {
+		return line
+	}
+	delete(c.batches, res.ID)
+	b.answers = append(b.answers, line)
+	if len(b.answers) < b.open {
+		return nil
+	}
+	return append(append([]byte{'['}, bytes.Join(b.answers, []byte{','})...), ']')
+}
+
+func (c *pipeConn) writeLine(line []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_, err := c.w.Write(append(line, '\n'))
+	return err
+}
+
+// reject answers a message the SDK never sees. An error of the write shows at the next one.
+func (c *pipeConn) reject(id json.RawMessage, code int64, text string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	line, err := json.Marshal(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}{"2.0", id, &jsonrpc.Error{Code: code, Message: text}})
+	if err == nil {
+		_ = c.writeLine(line)
+	}
+}
+
+// idOf finds a usable id in a line that is no message, so that the caller's wait ends: a string or a number.
+func idOf(line []byte) json.RawMessage {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(line, &m) != nil || len(m.ID) == 0 || len(m.ID) > rootbound.MaxEcho {
+		return nil
+	}
+	if m.ID[0] == '"' || m.ID[0] == '-' || (m.ID[0] >= '0' && m.ID[0] <= '9') {
+		return m.ID
+	}
+	return nil
+}
+
+// scrubWire is the last look at an error before it leaves. Errors of the SDK itself come here without having passed the
+// middleware: code 0, and texts that quote every parameter.
+func scrubWire(err error) *jsonrpc.Error {
+	out := &jsonrpc.Error{Message: err.Error()}
+	var we *jsonrpc.Error
+	if errors.As(err, &we) {
+		out.Code, out.Data = we.Code, we.Data
+	}
+	if strings.Contains(out.Message, "unmarshaling ") {
+		out.Code, out.Message = jsonrpc.CodeInvalidParams, "the parameters do not fit the method"
+	}
+	if out.Code == 0 {
+		out.Code = jsonrpc.CodeInvalidRequest
+	}
+	out.Message = bounded(out.Message, maxErrorText)
+	return out
+}
+
+// bounded escapes a text and cuts it to about n bytes.
+func bounded(s string, n int) string {
+	if len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "") + "…"
+	}
+	return rootbound.Clean(s)
+}
