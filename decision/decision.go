@@ -34,6 +34,7 @@ const (
 	Unavailable = "unavailable" // no generation could be made
 	Revoked     = "revoked"     // a person took access back
 	Closed      = "closed"      // the authority ended
+	Refused     = "refused"     // a request was refused before it came to an operation
 	Alert       = "alert"       // many denials, or another sign that a person should look
 	Started     = "started"     // the process
 	Stopped     = "stopped"

@@ -17,25 +17,33 @@ package mcpscope
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/authority/token"
 	"github.com/rootbound/rootbound/decision"
 )
 
 // Need says what a tools/call, resources/read or prompts/get wants of the authority.
 type Need uint8
 
+// What a call may need.
 const (
 	Scoped   Need = iota // refused without an authority; roots are asked when they are needed
-	Informed             // asks like Scoped, but the handler runs without a hold when refused: see Scope.Status
+	Informed             // asks like Scoped, but when refused the handler runs all the same, without a hold: see Scope.Status
 	Free                 // never asks: a hold if there is a current snapshot, else none
 )
 
-// Options of a Scope. The zero value: mode narrow, asks in both eras, 5 s, every call needs authority and may change
-// something, refusals as in contract §6, no record.
+// staleWait bounds how long a list_changed waits in the receive queue for commits under way (contract §4.3).
+const staleWait = 250 * time.Millisecond
+
+// Options of a Scope. The zero value: mode narrow, asks in both eras, 5 s, every call needs authority, every tool may
+// change something, refusals as in contract §6, no record.
 type Options struct {
 	Mode           authority.Mode    // --roots; default narrow
 	NeverAskModern bool              // --ask-modern=never
@@ -44,72 +52,135 @@ type Options struct {
 	AllowWide      bool              // --allow-wide-roots
 	ClientProject  rootbound.Project // mode client: rights, rules and policies of each root
 
-	Key      []byte        // 32 bytes that seal requestState, shared by replicas; nil: random, then a restart asks again
+	Ring     *token.Ring   // seals requestState, shared by replicas; nil: a random key, then a restart asks again
+	Spender  token.Spender // remembers the states that mutations used up; nil: in memory
 	StateTTL time.Duration // life of a requestState; default 5 min
 
 	// Principal names who sends a request. Default: the bearer token's subject, "" without a token; a token without a
-	// subject is refused (the SDK would let another token use the session).
+	// subject is refused, since the SDK would let any other token use its session.
 	Principal func(mcp.Request) (string, error)
 
 	Need    func(method, name string) Need // default: Scoped for all
 	Mutates func(method, name string) bool // may change something, so roots must be fresh; default: each tools/call
 
-	// Before is asked before anything is asked of the client and without disk access whether the request can be inside the
-	// ceiling at all (contract §2, last rule). A refusal ends the call. guard.Precheck does it for file operations.
+	// Before is called before anything is asked of the client and without disk access: can the request be inside the
+	// ceiling at all (contract §2, last rule)? An error ends the call. guard.Precheck answers it for file operations.
 	Before func(ctx context.Context, c *authority.Ceiling, req mcp.Request) error
 
-	// Refuse turns a refusal into the reply. Default: Reply.
+	// Refuse turns a refusal into the reply. Default: ToolRefusal in the form that Form tells for tools/call, one constant
+	// error for resources/read, an error with the refusal's text for everything else.
 	Refuse func(ctx context.Context, req mcp.Request, e *rootbound.Error) (mcp.Result, error)
 
-	Sink      decision.Sink   // events of the authorities; nil: none
-	Server    decision.Server // identity written into each event
-	Transport string          // "stdio" (default), "http", "memory": for the record only
+	// Form tells what the output schema of a tool leaves room for. Default: read from tools/list at the refusal.
+	Form func(tool string) Form
 
-	Drop  func(old, next *authority.Snapshot) // before next is visible; must not call back
-	Panic func(id string, value any, stack []byte)
+	Sink      decision.Sink   // events of the authorities and refusals of the scope itself; nil: none
+	Server    decision.Server // identity written into each of them
+	Transport string          // "stdio" (default), "http" or "memory": for the record only
+
+	Drop  func(old, next *authority.Snapshot)            // before next is visible; must not call back
+	Panic func(incident string, value any, stack []byte) // a handler panicked; nil: not told
 }
 
 // Scope owns the authorities of one server. Safe for concurrent use.
-type Scope struct{}
+type Scope struct {
+	ceiling *authority.Ceiling
+	opt     Options
+	ids     *decision.IDs
+	process string // Origin.Session where the transport has no session of its own
+
+	end    context.Context // ends with the scope
+	finish context.CancelFunc
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*mcp.ServerSession]*party
+	subjects map[string]*party // by principal
+	calls    map[mcp.Request]*call
+	rules    []rule
+	watchers sync.WaitGroup // one goroutine a legacy session, waits for its end
+}
 
 // New makes a Scope over c, which it does not close.
-func New(c *authority.Ceiling, o Options) *Scope { panic("stub") }
-
-// Middleware is to be the outermost receiving middleware: AddReceivingMiddleware called last, or its first argument.
-func (s *Scope) Middleware() mcp.Middleware { panic("stub") }
-
-// Who selects authorities. Empty fields match everything.
-type Who struct {
-	Principal string
-	Session   string // Origin.Session
-	Client    string // self-reported name; 2026-07-28: ignored, so a renamed client escapes nothing
+func New(c *authority.Ceiling, o Options) *Scope {
+	if o.Mode == "" {
+		o.Mode = authority.Narrow
+	}
+	if o.Ring == nil {
+		o.Ring, _ = token.NewRing(token.NewKey()) // a fresh key is never refused
+	}
+	if o.Spender == nil {
+		o.Spender = &token.Memory{}
+	}
+	if o.StateTTL <= 0 {
+		o.StateTTL = 5 * time.Minute
+	}
+	if o.Principal == nil {
+		o.Principal = subject
+	}
+	if o.Need == nil {
+		o.Need = func(string, string) Need { return Scoped }
+	}
+	if o.Mutates == nil {
+		o.Mutates = func(method, _ string) bool { return method == "tools/call" }
+	}
+	if o.Sink == nil {
+		o.Sink = decision.Discard{}
+	}
+	if o.Transport == "" {
+		o.Transport = "stdio"
+	}
+	s := &Scope{
+		ceiling: c, opt: o, ids: decision.NewIDs(), process: rand.Text(),
+		sessions: map[*mcp.ServerSession]*party{}, subjects: map[string]*party{}, calls: map[mcp.Request]*call{},
+	}
+	s.end, s.finish = context.WithCancel(context.Background())
+	return s
 }
 
-// Revoke takes projects or roots back (no ids: everything) from all who match, now and later: revoked_by_user.
-func (s *Scope) Revoke(w Who, ids ...rootbound.RootID) { panic("stub") }
-
-// Unrevoke lifts what Revoke with equal arguments laid down.
-func (s *Scope) Unrevoke(w Who, ids ...rootbound.RootID) { panic("stub") }
-
-// Invalidate ends the current generation of all authorities, for a configuration that changed.
-func (s *Scope) Invalidate(why rootbound.Reason) { panic("stub") }
-
-// Status is what is in force for one request.
-type Status struct {
-	authority.Status
-	Origin  rootbound.Origin
-	Refused *rootbound.Error // Informed calls: why there is no hold
+// subject is the default of Options.Principal.
+func subject(req mcp.Request) (string, error) {
+	x := req.GetExtra()
+	if x == nil || x.TokenInfo == nil {
+		return "", nil
+	}
+	if x.TokenInfo.UserID == "" {
+		return "", errors.New("the token has no subject")
+	}
+	return x.TokenInfo.UserID, nil
 }
 
-// Status tells what is in force for a request that is being served.
-func (s *Scope) Status(req mcp.Request) Status { panic("stub") }
+// Middleware is to be the outermost receiving middleware: the last that is added, or the first argument of one call.
+func (s *Scope) Middleware() mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			c := &call{scope: s, method: method, req: req, next: next, handling: handlingOf(method), modern: modern(req)}
+			return c.contained(ctx)
+		}
+	}
+}
 
-// All lists every authority, legacy sessions first.
-func (s *Scope) All() []Status { panic("stub") }
-
-// CloseSession cancels what runs in a legacy session and ends its authority. The SDK waits for handlers without
-// cancelling them when a session is deleted over HTTP: call this first.
-func (s *Scope) CloseSession(id string) { panic("stub") }
-
-// Close cancels what runs, closes every authority and every session, and waits for them until ctx ends.
-func (s *Scope) Close(ctx context.Context) error { panic("stub") }
+// Close cancels what runs, closes every authority, ends every legacy session and waits for them until ctx ends. Later
+// calls are refused.
+func (s *Scope) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	all := s.partiesLocked()
+	s.mu.Unlock()
+	s.finish()
+	done := make(chan struct{})
+	var ended sync.WaitGroup
+	for _, p := range all {
+		p.close()
+		if p.session != nil { // Close waits for its handlers, which were cancelled just now
+			ended.Go(func() { _ = p.session.Close() })
+		}
+	}
+	go func() { ended.Wait(); s.watchers.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

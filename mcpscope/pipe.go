@@ -20,6 +20,12 @@ import (
 // DefaultMaxLine is the longest line a Pipe takes, in bytes.
 const DefaultMaxLine = 16 << 20
 
+// unmarshalText begins the texts in which the SDK quotes all parameters; errUnfit stands in their place.
+const (
+	unmarshalText = "unmarshaling "
+	errUnfit      = "the parameters do not fit the method"
+)
+
 // maxErrorText bounds the message of an error that leaves through a Pipe, in bytes.
 const maxErrorText = 1024
 
@@ -329,8 +335,8 @@ func scrubWire(err error) *jsonrpc.Error {
 	if errors.As(err, &we) {
 		out.Code, out.Data = we.Code, we.Data
 	}
-	if strings.Contains(out.Message, "unmarshaling ") {
-		out.Code, out.Message = jsonrpc.CodeInvalidParams, "the parameters do not fit the method"
+	if strings.Contains(out.Message, unmarshalText) {
+		out.Code, out.Message = jsonrpc.CodeInvalidParams, errUnfit
 	}
 	if out.Code == 0 {
 		out.Code = jsonrpc.CodeInvalidRequest

@@ -1,0 +1,101 @@
+package mcpscope
+
+import (
+	"slices"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Who selects authorities. Empty fields match everybody.
+type Who struct {
+	Principal string
+	Session   string // Origin.Session
+	Client    string // self-reported, legacy sessions only: a principal of 2026-07-28 is matched whatever its client calls itself
+}
+
+type rule struct {
+	who Who
+	ids []rootbound.RootID
+}
+
+func (r rule) binds(p *party) bool {
+	return (r.who.Principal == "" || r.who.Principal == p.principal) &&
+		(r.who.Session == "" || r.who.Session == p.origin.Session) &&
+		(r.who.Client == "" || p.session == nil || r.who.Client == p.origin.ClientName)
+}
+
+// Revoke takes projects or roots back (no ids: everything) from all who match, now and later: revoked_by_user. What runs
+// is cancelled; a commit under way is finished first.
+func (s *Scope) Revoke(w Who, ids ...rootbound.RootID) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	r := rule{w, slices.Compact(ids)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = append(s.rules, r)
+	for _, p := range s.partiesLocked() {
+		if r.binds(p) {
+			p.auth.Revoke(r.ids...)
+		}
+	}
+}
+
+// Unrevoke lifts what Revoke with the same arguments laid down, unless another rule lays it down too. It reports whether
+// there was such a rule.
+func (s *Scope) Unrevoke(w Who, ids ...rootbound.RootID) bool {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	r := rule{w, slices.Compact(ids)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.rules)
+	s.rules = slices.DeleteFunc(s.rules, func(o rule) bool { return o.who == r.who && slices.Equal(o.ids, r.ids) })
+	if len(s.rules) == before {
+		return false
+	}
+	for _, p := range s.partiesLocked() {
+		if r.binds(p) {
+			s.liftLocked(p, r)
+		}
+	}
+	return true
+}
+
+// liftLocked takes from p what r revoked and no remaining rule does.
+func (s *Scope) liftLocked(p *party, r rule) {
+	var kept []rootbound.RootID
+	for _, o := range s.rules {
+		if !o.binds(p) {
+			continue
+		}
+		if len(o.ids) == len(r.ids) && len(r.ids) == 0 {
+			return // everything stays revoked
+		}
+		kept = append(kept, o.ids...)
+	}
+	if len(r.ids) == 0 {
+		p.auth.Unrevoke()
+		return
+	}
+	lift := slices.DeleteFunc(slices.Clone(r.ids), func(id rootbound.RootID) bool { return slices.Contains(kept, id) })
+	if len(lift) > 0 {
+		p.auth.Unrevoke(lift...)
+	}
+}
+
+// Invalidate ends the current generation of every authority, for a configuration that changed. It never blocks.
+func (s *Scope) Invalidate(why rootbound.Reason) {
+	for _, p := range s.parties() {
+		p.auth.Invalidate(why)
+	}
+}
+
+// CloseSession cancels what runs in a legacy session and ends its authority: the SDK waits for handlers without
+// cancelling them when a session is deleted over HTTP, so call this first.
+func (s *Scope) CloseSession(id string) {
+	for _, p := range s.parties() {
+		if p.session != nil && p.origin.Session == id {
+			p.close()
+		}
+	}
+}
