@@ -194,6 +194,10 @@ func (u *Use) Stale() error { panic("stub") }
 // at most 1 s old for reads. root_replaced otherwise. Safe for concurrent use.
 func (u *Use) CheckRoot(i int, mutates bool) error { panic("stub") }
 
+// Hold keeps the snapshot's handles beyond Release, for work that cannot be stopped (a call that hangs in the kernel).
+// release exactly once. Safe for concurrent use.
+func (u *Use) Hold() (release func()) { panic("stub") }
+
 // Committed reports whether an effect was published under this use.
 func (u *Use) Committed() bool { panic("stub") }
 

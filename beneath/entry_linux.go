@@ -144,6 +144,39 @@ func (e *Entry) Target() (Info, Ref, bool) {
 	return o.info, o.at, true
 }
 
+// ReachesFrom reports whether the link in this entry would reach something inside the set if it stood at to. False for
+// what is no link. The answer may be old when it arrives: whoever follows the link later is judged again.
+func (e *Entry) ReachesFrom(to *Entry) bool {
+	if e.hold() != nil {
+		return false
+	}
+	defer e.dir.drop()
+	fd, err := openAt(e.dir.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	text, err := readLink(fd)
+	if err != nil || text == "" {
+		return false
+	}
+	at := Ref{to.at.Root, text}
+	if text[0] == '/' {
+		ref, ok := e.set.Map(text)
+		if !ok {
+			return false
+		}
+		at = ref
+	} else if dir := strings.TrimSuffix(to.at.Path, to.name); dir != "" {
+		at.Path = dir + text
+	}
+	o, err := e.set.Open(at, Handle)
+	if err != nil {
+		return false
+	}
+	return o.Close() == nil
+}
+
 // Open opens what the entry holds now: regular file or directory, never through a link (path_unresolvable).
 func (e *Entry) Open(how How) (*Object, error) {
 	if err := e.hold(); err != nil {

@@ -19,6 +19,7 @@ type Staged struct {
 	name      string
 	id        ObjectID
 	like      *attributes
+	size      int64
 	published bool
 }
 
@@ -171,9 +172,13 @@ func (s *Staged) Write(p []byte) (int, error) {
 			return done, fail(err)
 		}
 		done += n
+		s.size += int64(n)
 	}
 	return done, nil
 }
+
+// Size is how many bytes were written so far.
+func (s *Staged) Size() int64 { return s.size }
 
 // Sync hands on the attributes of the replaced file and makes the content durable.
 func (s *Staged) Sync() error {

@@ -1,44 +1,88 @@
-// Package guard is the one door: snapshot, rights and rules, resolve, record, operate, record.
+// Package guard is the one door between a caller and the file system.
+//
+// It has two verbs. Do judges a request by the snapshot its context carries (authority.With), resolves it to handles,
+// records the decision, runs the caller's work on those very handles and records what came of it. Decide does the first
+// half and has no effect. A Target is the only source of handles: nothing that works on files gets a path.
+//
+//	snapshot → spelling → resolve → rights and rules → entry lock, resolve again → record → work → record
+//
+// The rules are those of the contract: roots narrow what the operator granted, an object is judged by the innermost
+// project it lies in, rules judge what was reached as well as what was written, a mutation takes effect only under a
+// lease of the generation it was judged in, and what was committed is never reported as refused.
 package guard
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 )
 
-// Locks serializes edits of directory entries; keys are taken in byte order. Safe for concurrent use.
+// Locks serializes changes of directory entries; an implementation takes the keys in byte order. Lock waits until all are
+// taken or ctx ends. Safe for concurrent use.
 type Locks interface {
 	Lock(ctx context.Context, keys ...beneath.Key) (unlock func(), err error)
 }
 
-// Journal remembers temporary files until they are gone, so that leftovers of a crash are removed by identity.
+// Journal remembers temporary files until they are gone, so that leftovers of a crash are removed by identity. Safe for
+// concurrent use.
 type Journal interface {
-	// Staged is told before content is written; dir is the parent's path inside the root whose absolute path is root.
+	// Staged is told before content is written: dir is the parent's path inside the root that was opened at the absolute
+	// path root. An error stops the write.
 	Staged(root, dir, name string, id beneath.ObjectID) (done func(), err error)
 }
 
-// Options of a Guard. The zero value: records in nobody's memory, locks in this process only, contract defaults.
-type Options struct {
-	Sink      decision.Sink
-	Server    decision.Server // identity written into each record
-	Locks     Locks
-	Journal   Journal
-	Own       func() []beneath.ObjectID // our own files and directories: denied in every project
-	Relative  string                    // unique (default), first, explicit
-	FSTimeout time.Duration             // one operation's stay in the file system; 0: unbounded
-	Workers   int                       // operations at once for each project; default 64
-	NoSlow    bool                      // --no-slow
-	Alert     func(authority string, denials int)
+// Own is a file or directory of this program: no project reaches it (contract §5, Own files). Path is absolute and
+// canonical; it hides the name from walks. ID is compared for every object that is opened.
+type Own struct {
+	Path string
+	ID   beneath.ObjectID
 }
 
-type Guard struct{}
+// Options of a Guard. The zero value keeps no records, locks in this process only, and takes the contract's defaults.
+type Options struct {
+	Sink      decision.Sink
+	Server    decision.Server                     // written into each record
+	Locks     Locks                               // nil: in this process only
+	Journal   Journal                             // nil: leftovers of a crash stay
+	Own       func() []Own                        // asked at most once a second
+	Relative  string                              // "unique" (default), "first", "explicit"
+	FSTimeout time.Duration                       // how long one operation may make no progress in the file system; 0: for ever
+	Workers   int                                 // operations at once for each project; default 64
+	TreeLimit int                                 // entries of a moved tree that are judged; default 50,000
+	NoSlow    bool                                // --no-slow: denials are never slowed
+	Alert     func(authority string, denials int) // called once when denials come fast
+}
 
-func New(o Options) *Guard { panic("stub") }
+// Guard is safe for concurrent use.
+type Guard struct {
+	opt      Options
+	policies sync.Map // *rootbound.Project → *policy
+	own      ownFiles
+	pace     pacer
+	gates    sync.Map // rootbound.RootID → chan struct{}
+	ids      *decision.IDs
+}
+
+// New makes a Guard.
+func New(o Options) *Guard {
+	if o.Sink == nil {
+		o.Sink = decision.Discard{}
+	}
+	if o.Locks == nil {
+		o.Locks = &processLocks{}
+	}
+	if o.Workers <= 0 {
+		o.Workers = 64
+	}
+	if o.TreeLimit <= 0 {
+		o.TreeLimit = 50_000
+	}
+	return &Guard{opt: o, ids: decision.NewIDs()}
+}
 
 // Request is one operation as the caller spelled it.
 type Request struct {
@@ -47,9 +91,12 @@ type Request struct {
 	Path      string           // as sent
 	DestRoot  string           // moves and copies
 	Dest      string           // moves and copies, as sent
-	Overwrite bool             // moves: the destination may exist
+	Overwrite bool             // moves: the destination may exist and needs the right write
 	Need      rootbound.Rights // beyond what the operation implies
 }
+
+// Read is a request to read one file.
+func Read(path string) Request { return Request{Op: rootbound.OpRead, Path: path} }
 
 // Decision is a value: safe to keep, holds no handle.
 type Decision struct {
@@ -61,58 +108,19 @@ type Decision struct {
 	Path    string // reached, inside the project
 }
 
-// Decide resolves and judges and has no effect; the answer may be old when it arrives.
-func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) { panic("stub") }
-
-// Do runs work on what was checked. The target ends with work. Every error is a *rootbound.Error with Op, Path, Root
-// and Decision filled in.
-func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *Target) error) error {
-	panic("stub")
+func (g *Guard) policy(p *rootbound.Project) (*policy, error) {
+	if v, ok := g.policies.Load(p); ok {
+		return v.(*policy), nil
+	}
+	pol, err := newPolicy(p)
+	if err != nil { // configuration is checked before it comes here; fail closed all the same
+		return nil, &rootbound.Error{Reason: rootbound.InternalError, Err: err}
+	}
+	n := 0
+	g.policies.Range(func(any, any) bool { n++; return n < 1024 })
+	if n >= 1024 { // client mode makes projects of roots: forget those of long ago
+		g.policies.Clear()
+	}
+	g.policies.Store(p, pol)
+	return pol, nil
 }
-
-// Precheck tells without asking a client and without disk access whether a path can be inside the ceiling at all.
-func (g *Guard) Precheck(c *authority.Ceiling, r Request) error { panic("stub") }
-
-// Target is the only source of handles. Not safe for concurrent use.
-type Target struct{}
-
-// Object is what exists and was checked: set for read, list, tree, search, stat, edit, and for write and create if the
-// entry holds a file (what would be replaced); nil otherwise.
-func (t *Target) Object() *beneath.Object { panic("stub") }
-
-// Entry is set for create, write, edit, mkdir (parent exists), move (the source); nil for reads.
-func (t *Target) Entry() *beneath.Entry { panic("stub") }
-func (t *Target) Dest() *beneath.Entry  { panic("stub") } // moves
-
-// Source describes the object a move takes: the link itself for links.
-func (t *Target) Source() beneath.Info { panic("stub") }
-
-func (t *Target) Project() *rootbound.Project { panic("stub") }
-func (t *Target) Decision() Decision          { panic("stub") }
-func (t *Target) Sent() string                { panic("stub") } // path as sent
-func (t *Target) Stale() error                { panic("stub") }
-
-// Read and ReadAt fail as soon as the generation ends, also in the middle of a file.
-func (t *Target) Read(p []byte) (int, error)              { panic("stub") }
-func (t *Target) ReadAt(p []byte, off int64) (int, error) { panic("stub") }
-
-// Walk and List show only what rights and rules allow; counts go to the record.
-func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error {
-	panic("stub")
-}
-func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
-	panic("stub")
-}
-
-// Stage makes and journals the temporary file for Entry, like Object.
-func (t *Target) Stage() (*beneath.Staged, error) { panic("stub") }
-
-// Mkdir makes Entry's directory and missing parents (op mkdir), each judged and each in a lease of its own.
-func (t *Target) Mkdir() (made int, err error) { panic("stub") }
-
-// Commit publishes under a lease of the generation the target was resolved in; before and after publish the parents are
-// checked to be beneath their roots (moved_out).
-func (t *Target) Commit(publish func() error) error { panic("stub") }
-
-// Wrote tells the record how many bytes were read or written.
-func (t *Target) Wrote(n int64) { panic("stub") }

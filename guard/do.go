@@ -1,0 +1,251 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+)
+
+// Decide resolves and judges and has no effect; the answer may be old when it arrives. A refusal is both: the decision
+// with its reason, and the error.
+func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
+	t, err := g.begin(ctx, r)
+	if err == nil {
+		err = g.judge(ctx, t)
+	}
+	defer t.close()
+	if err != nil {
+		return t.decide(err), t.finish(err)
+	}
+	return t.decide(nil), nil
+}
+
+// Do runs work on what was checked; the target ends with work. Every error is a *rootbound.Error with the operation, the
+// path as sent, the project and the id of its record. Reads are refused after work if the generation ended meanwhile;
+// an effect that was committed is reported as done.
+//
+// Do waits for work unless Options.FSTimeout is set and the file system does not answer for that long: then it returns
+// io_error, and work goes on alone, can commit nothing more, and gives its place back when the kernel lets it.
+func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *Target) error) error {
+	t, err := g.begin(ctx, r)
+	if err != nil {
+		t.record(err)
+		g.denied(ctx, t, err)
+		return t.finish(err)
+	}
+	if g.opt.FSTimeout <= 0 {
+		err = g.perform(ctx, t, work)
+	} else {
+		var gaveUp bool
+		if err, gaveUp = g.watched(ctx, t, work); gaveUp {
+			return g.giveUp(t, err) // the worker still owns the target
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if !t.allowed.Load() {
+		g.denied(ctx, t, err)
+	}
+	return t.finish(err)
+}
+
+// begin reads the request's authority and makes the target; it never touches the file system.
+func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
+	t := &Target{g: g, req: r, start: time.Now(), grant: -1}
+	t.rec.ID, t.rec.Time = g.ids.Next(), t.start
+	use, err := authority.From(ctx)
+	if err != nil {
+		return t, err
+	}
+	t.use, t.snap = use, use.Snapshot()
+	if err := use.Stale(); err != nil {
+		return t, err
+	}
+	return t, nil
+}
+
+// perform judges, records, works and records; it runs where the file system may block.
+func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Context, *Target) error) (err error) {
+	defer t.close()
+	err = g.judgeLocked(ctx, t)
+	if !t.recorded.CompareAndSwap(false, true) {
+		return t.Stale() // given up meanwhile, and recorded so
+	}
+	if rerr := t.record(err); err == nil {
+		err = rerr
+	}
+	if err != nil {
+		return err
+	}
+	t.allowed.Store(true)
+	if err = work(ctx, t); err == nil && !t.committed {
+		err = t.use.Stale() // a read commits here, when its result is handed over
+	}
+	err = t.settle(ctx, err)
+	t.complete(err)
+	return err
+}
+
+// judgeLocked judges; changes of an entry are judged again under the entry's lock, because what was resolved before the
+// wait may have changed.
+func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
+	if err := g.judge(ctx, t); err != nil || t.entry == nil {
+		return err
+	}
+	for range 8 {
+		keys := t.keys()
+		t.stage.CompareAndSwap(working, waiting) // for another caller, not for the file system
+		unlock, err := g.opt.Locks.Lock(ctx, keys...)
+		t.touch()
+		t.stage.CompareAndSwap(waiting, working)
+		if err != nil {
+			if stale := t.use.Stale(); stale != nil {
+				return stale
+			}
+			if ctx.Err() != nil {
+				return &rootbound.Error{Reason: rootbound.Cancelled, Err: err}
+			}
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the entry cannot be locked", Retryable: true, Err: err}
+		}
+		t.drop()
+		if err := g.judge(ctx, t); err != nil {
+			unlock()
+			return err
+		}
+		if t.entry != nil && t.sameKeys(keys) {
+			t.unlock = unlock
+			return nil
+		}
+		unlock()
+	}
+	return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the directory keeps changing places", Retryable: true}
+}
+
+// settle turns any error of work into a refusal of the module's kind.
+func (t *Target) settle(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *rootbound.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if t.use != nil {
+		if stale := t.use.Stale(); stale != nil && !t.committed {
+			return stale
+		}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &rootbound.Error{Reason: rootbound.Cancelled, Err: err}
+	}
+	return &rootbound.Error{Reason: rootbound.IOError, Detail: errnoName(err), Err: err}
+}
+
+// finish fills in what the caller is told.
+func (t *Target) finish(err error) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) {
+		e = &rootbound.Error{Reason: rootbound.InternalError, Err: err}
+	}
+	out := *e
+	out.Op = t.req.Op
+	if out.Path == "" {
+		out.Path = t.req.Path
+	}
+	if out.Root == "" && t.project != nil {
+		out.Root = t.project.ID
+	}
+	out.Decision = t.rec.ID
+	return &out
+}
+
+func (g *Guard) denied(ctx context.Context, t *Target, err error) {
+	if t.snap != nil && verdict(err) == "deny" {
+		g.paceDenial(ctx, t.snap.Authority)
+	}
+}
+
+// watched runs perform in a worker of the project and gives up on it when the file system makes no progress.
+func (g *Guard) watched(ctx context.Context, t *Target, work func(context.Context, *Target) error) (err error, gaveUp bool) {
+	gate := g.gate(t)
+	select {
+	case gate <- struct{}{}:
+	default:
+		wait := time.NewTimer(g.opt.FSTimeout)
+		defer wait.Stop()
+		select {
+		case gate <- struct{}{}:
+		case <-ctx.Done():
+			return t.settle(ctx, context.Cause(ctx)), false
+		case <-wait.C:
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the project's file system is busy with calls that do not return", Retryable: true}, false
+		}
+	}
+	done := make(chan error, 1)
+	release := t.use.Hold()
+	go func() { // ends when the kernel lets it; its place in gate bounds how many there are
+		var err error
+		defer func() {
+			if p := recover(); p != nil {
+				err = &rootbound.Error{Reason: rootbound.InternalError, Err: fmt.Errorf("panic: %v", p)}
+				t.complete(err)
+			}
+			release()
+			<-gate
+			done <- err
+		}()
+		err = g.perform(ctx, t, work)
+	}()
+	tick := time.NewTicker(max(g.opt.FSTimeout/8, time.Millisecond))
+	defer tick.Stop()
+	beat, since := t.beat.Load(), time.Now()
+	for {
+		select {
+		case err := <-done:
+			return err, false
+		case now := <-tick.C:
+			if b := t.beat.Load(); b != beat || t.stage.Load() == waiting {
+				beat, since = b, now
+				continue
+			}
+			if now.Sub(since) < g.opt.FSTimeout {
+				continue
+			}
+			if t.stage.CompareAndSwap(working, abandoned) {
+				return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; nothing was changed by this step", Retryable: true}, true
+			}
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; whether the change happened is not known",
+				Next: "Look at the file before the call is sent again."}, true
+		}
+	}
+}
+
+// giveUp refuses without touching what the worker owns. If the worker had not decided yet, this is the decision.
+func (g *Guard) giveUp(t *Target, err error) error {
+	if t.recorded.CompareAndSwap(false, true) {
+		probe := &Target{g: g, req: t.req, use: t.use, snap: t.snap, start: t.start, grant: -1}
+		probe.rec.ID, probe.rec.Time = t.rec.ID, t.start
+		probe.record(err)
+	}
+	out := *err.(*rootbound.Error)
+	out.Op, out.Path, out.Decision = t.req.Op, t.req.Path, t.rec.ID
+	return &out
+}
+
+// gate holds the workers of the project that the request names first.
+func (g *Guard) gate(t *Target) chan struct{} {
+	var id rootbound.RootID
+	if places, err := g.spell(t.snap, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
+		id = t.snap.Grants[places[0].grant].Project.ID
+	}
+	if c, ok := g.gates.Load(id); ok {
+		return c.(chan struct{})
+	}
+	c, _ := g.gates.LoadOrStore(id, make(chan struct{}, g.opt.Workers))
+	return c.(chan struct{})
+}

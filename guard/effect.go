@@ -1,0 +1,118 @@
+package guard
+
+import (
+	"strconv"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Stage makes the temporary file for Entry, with the mode and attributes of Object if there is one, and journals it
+// before any content is written. It is removed with the target unless it was published.
+func (t *Target) Stage() (*beneath.Staged, error) {
+	if err := t.Stale(); err != nil {
+		return nil, err
+	}
+	if t.entry == nil || t.staged != nil {
+		return nil, refuse(rootbound.InternalError, "")
+	}
+	var journal func(string, beneath.ObjectID) error
+	if t.g.opt.Journal != nil {
+		journal = func(name string, id beneath.ObjectID) (err error) {
+			at := t.entry.At()
+			dir := ""
+			for i := len(at.Path) - 1; i >= 0; i-- {
+				if at.Path[i] == '/' {
+					dir = at.Path[:i]
+					break
+				}
+			}
+			t.forget, err = t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id)
+			return err
+		}
+	}
+	s, err := t.entry.Stage(t.obj, journal)
+	t.touch()
+	if err != nil {
+		return nil, err
+	}
+	t.staged = s
+	return s, nil
+}
+
+// Commit publishes under a lease of the generation the target was judged in. publish makes only system calls that show
+// an effect under a name; the handles check right before and after it that the parents lie beneath their roots.
+func (t *Target) Commit(publish func() error) error {
+	if max := t.project.MaxWrite; max > 0 && t.staged != nil && t.staged.Size() > max {
+		return refuse(rootbound.TooLarge, "max_write of the project")
+	}
+	if err := t.use.CheckRoot(t.grant, true); err != nil {
+		return err
+	}
+	return t.lease(publish)
+}
+
+func (t *Target) lease(publish func() error) error {
+	if !t.stage.CompareAndSwap(working, committing) {
+		return t.Stale()
+	}
+	err := t.use.Commit(publish)
+	if err == nil {
+		t.committed = true
+	}
+	t.touch()
+	t.stage.CompareAndSwap(committing, working)
+	return err
+}
+
+// Mkdir makes the target's directory and the parents it lacks, one by one, each judged and each in a lease of its own.
+// made counts them, also when it stops in between.
+func (t *Target) Mkdir() (made int, err error) {
+	if t.obj != nil {
+		return 0, nil
+	}
+	if err := t.use.CheckRoot(t.grant, true); err != nil {
+		return 0, err
+	}
+	pol, err := t.g.policy(t.project)
+	if err != nil {
+		return 0, err
+	}
+	o, made, err := t.snap.Set.MkdirAll(beneath.Ref{Root: t.place.grant, Path: t.place.rest}, func(at beneath.Ref, mark int) error {
+		if at.Root != t.place.grant {
+			return refuse(rootbound.OutsideRoot, "the link leads into another root")
+		}
+		p, rel, judge := t.project, "", pol
+		if err := t.locate(at, mark, &p, &rel); err != nil {
+			return err
+		}
+		if p != t.project {
+			if judge, err = t.g.policy(p); err != nil {
+				return err
+			}
+			if err := t.right(p, rootbound.Create); err != nil {
+				return err
+			}
+		}
+		if t.g.ownPath(t.absolute(at)) {
+			return t.rule(ownRule)
+		}
+		return t.rule(judge.mutate(foldPath(rel), true))
+	}, t.lease)
+	if err != nil {
+		if e, ok := err.(*rootbound.Error); ok && made > 0 {
+			out := *e
+			out.Detail = joinDetail(e.Detail, strconv.Itoa(made)+" of the directories above it were made")
+			return made, &out
+		}
+		return made, err
+	}
+	return made, o.Close()
+}
+
+func joinDetail(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}

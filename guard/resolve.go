@@ -1,0 +1,347 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// judge resolves the request against the target's snapshot and fills the target, or refuses. It may be called again after
+// drop.
+func (g *Guard) judge(ctx context.Context, t *Target) error {
+	t.touch()
+	mutation := t.req.Op.Mutates()
+	places, err := g.spell(t.snap, t.req.Root, t.req.Path, mutation)
+	if err != nil {
+		return err
+	}
+	if len(places) == 1 { // known before anything is opened, so that the record and the refusal name it
+		t.grant, t.project = places[0].grant, t.snap.Grants[places[0].grant].Project
+	}
+	switch t.req.Op {
+	case rootbound.OpRead:
+		t.need = rootbound.Read
+		return g.judgeObject(ctx, t, places, beneath.File)
+	case rootbound.OpStat:
+		t.need = rootbound.List
+		return g.judgeObject(ctx, t, places, beneath.Handle)
+	case rootbound.OpList, rootbound.OpTree:
+		t.need = rootbound.List
+		return g.judgeObject(ctx, t, places, beneath.Dir)
+	case rootbound.OpSearch:
+		t.need = rootbound.Search
+		return g.judgeObject(ctx, t, places, beneath.Any)
+	case rootbound.OpSearchContent:
+		t.need = rootbound.Search | rootbound.Read
+		return g.judgeObject(ctx, t, places, beneath.Any)
+	case rootbound.OpCreate, rootbound.OpWrite, rootbound.OpEdit:
+		return g.judgeEntry(t, places[0])
+	case rootbound.OpMkdir:
+		return g.judgeMkdir(t, places[0])
+	case rootbound.OpMove:
+		return g.judgeMove(ctx, t, places[0])
+	}
+	return refuse(rootbound.ArgumentInvalid, "this operation is not served")
+}
+
+// judgeObject resolves a read. Of several places the rule Options.Relative chooses.
+func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how beneath.How) error {
+	var found *beneath.Object
+	var at place
+	var first error
+	for _, p := range places {
+		if err := g.spelledRule(t, p, false); err != nil {
+			first = worse(first, err)
+			continue
+		}
+		if err := t.use.CheckRoot(p.grant, false); err != nil {
+			first = worse(first, err)
+			continue
+		}
+		o, canonical, err := g.open(ctx, t, p, how)
+		if err != nil {
+			first = worse(first, err)
+			continue
+		}
+		if found != nil {
+			found.Close()
+			o.Close()
+			return refuse(rootbound.PathAmbiguous, choices(inForce(t.snap)))
+		}
+		found, at, t.rec.Canonical = o, p, canonical
+		if g.opt.Relative == "first" {
+			break
+		}
+	}
+	if found == nil {
+		return first
+	}
+	t.obj, t.grant = found, at.grant
+	return g.acceptObject(t, found)
+}
+
+// worse keeps the error that says more: not_found of one project hides nothing of another.
+func worse(a, b error) error {
+	if a == nil || is(a, rootbound.NotFound) && !is(b, rootbound.NotFound) {
+		return b
+	}
+	return a
+}
+
+// open opens a place; where the exact name is missing, the one entry of the same directory that is listed as it was
+// sent, or that is its NFC equivalent, stands for it (reads only).
+func (g *Guard) open(ctx context.Context, t *Target, p place, how beneath.How) (*beneath.Object, string, error) {
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, how)
+	if err == nil {
+		return o, "", nil
+	}
+	if is(err, rootbound.NotFound) && (strings.IndexByte(p.rest, '\\') >= 0 || !asciiOnly(p.rest)) {
+		if rest, canonical, ok := g.otherName(ctx, t, p); ok {
+			if o, err2 := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: rest}, how); err2 == nil {
+				return o, canonical, nil
+			}
+		}
+	}
+	return nil, "", err
+}
+
+// acceptObject judges what was reached.
+func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
+	if err := t.locate(o.At(), o.Mark(), &t.project, &t.rel); err != nil {
+		return err
+	}
+	info := o.Info()
+	if err := g.judgeReached(t, t.project, t.rel, info, o.At(), false); err != nil {
+		return err
+	}
+	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
+		if t.project.DenyHardlinks && info.Links > 1 {
+			t.rules = []string{"hardlinks"}
+			return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "hardlinks", Next: "Use another path; the operator can allow files with several names with hardlinks: allow."}
+		}
+		if t.project.MaxRead > 0 && info.Size > t.project.MaxRead {
+			return refuse(rootbound.TooLarge, "max_read of the project")
+		}
+	}
+	return t.right(t.project, t.need|t.req.Need)
+}
+
+// locate finds the innermost project an object lies in and its path there. Nested projects are told by identity; their
+// paths by the canonical paths of held roots, which are checked to be where they were.
+func (t *Target) locate(at beneath.Ref, mark int, project **rootbound.Project, rel *string) error {
+	gr := &t.snap.Grants[at.Root]
+	*project, *rel = gr.Project, join(gr.Prefix, at.Path)
+	if mark < 0 || t.snap.Marks[mark].Project == gr.Project {
+		return nil
+	}
+	m := t.snap.Marks[mark]
+	granted := false
+	for i := range t.snap.Grants {
+		granted = granted || t.snap.Grants[i].Project == m.Project
+	}
+	if !granted { // taken back, or not active: the outer project does not speak for it
+		return refuse(rootbound.OutsideRoot, "")
+	}
+	inner, ok := strings.CutPrefix(m.Root.Path(), strings.TrimRight(gr.Root.Path(), "/")+"/")
+	if !ok {
+		return refuse(rootbound.RootReplaced, "")
+	}
+	rest, ok := strings.CutPrefix(at.Path, inner)
+	if !ok || rest != "" && rest[0] != '/' {
+		return refuse(rootbound.RootReplaced, "")
+	}
+	*project, *rel = m.Project, strings.TrimPrefix(rest, "/")
+	return nil
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	if b == "" {
+		return a
+	}
+	return a + "/" + b
+}
+
+// right checks the rights of a project.
+func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
+	if missing := need &^ p.Rights; missing != 0 {
+		return &rootbound.Error{Reason: rootbound.RightMissing, Detail: "missing " + strings.Join(missing.Names(), ", "), Root: p.ID}
+	}
+	return nil
+}
+
+// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists.
+func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
+	project := t.snap.Grants[p.grant].Project
+	pol, err := g.policy(project)
+	if err != nil {
+		return err
+	}
+	at := p.within(t.snap)
+	r := pol.access.path(at)
+	if r == nil && mutation {
+		r = pol.mutation.path(at)
+	}
+	return t.rule(r)
+}
+
+// judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
+func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, info beneath.Info, at beneath.Ref, mutation bool) error {
+	if g.ownObject(info.ID) || g.ownPath(t.absolute(at)) {
+		return t.rule(ownRule)
+	}
+	pol, err := g.policy(project)
+	if err != nil {
+		return err
+	}
+	folded := foldPath(rel)
+	if mutation {
+		return t.rule(pol.mutate(folded, info.Mode.IsDir()))
+	}
+	return t.rule(pol.read(folded, info.Mode.IsDir()))
+}
+
+// absolute is the canonical path of what was reached: compared with our own files, never shown.
+func (t *Target) absolute(at beneath.Ref) string {
+	return strings.TrimRight(t.snap.Grants[at.Root].Root.Path(), "/") + "/" + at.Path
+}
+
+func (t *Target) rule(r *Rule) error {
+	if r == nil {
+		return nil
+	}
+	t.rules = []string{r.ID}
+	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: r.ID, Next: "Use another path; " + r.lift + "."}
+}
+
+// judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.
+func (g *Guard) judgeEntry(t *Target, p place) error {
+	if err := g.mutable(t, p); err != nil {
+		return err
+	}
+	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: p.rest}, true)
+	if err != nil {
+		return err
+	}
+	t.entry = e
+	if err := t.stays(e, p); err != nil {
+		return err
+	}
+	if err := t.locate(e.At(), e.Mark(), &t.project, &t.rel); err != nil {
+		return err
+	}
+	o, err := e.Open(beneath.File)
+	switch {
+	case err == nil:
+		t.obj = o
+	case !is(err, rootbound.NotFound):
+		if is(err, rootbound.IsADirectory) { // a rule on the name answers first, so that it tells nothing
+			if rerr := g.judgeReached(t, t.project, t.rel, beneath.Info{}, e.At(), true); rerr != nil {
+				return rerr
+			}
+		}
+		return err
+	}
+	var info beneath.Info
+	if t.obj != nil {
+		info = t.obj.Info()
+		if t.project.DenyMounts && t.obj.Crossed() {
+			return t.mounts()
+		}
+	}
+	if err := g.judgeReached(t, t.project, t.rel, info, e.At(), true); err != nil {
+		return err
+	}
+	switch {
+	case t.req.Op == rootbound.OpEdit:
+		t.need = rootbound.Write
+		if t.obj == nil {
+			return refuse(rootbound.NotFound, "")
+		}
+	case t.obj == nil:
+		t.need = rootbound.Create
+	case t.req.Op == rootbound.OpCreate:
+		t.need = rootbound.Create
+		if err := t.right(t.project, t.need); err != nil {
+			return err
+		}
+		return refuse(rootbound.Exists, "")
+	default:
+		t.need = rootbound.Write
+	}
+	return t.right(t.project, t.need|t.req.Need)
+}
+
+// mutable checks what a change needs before it is resolved: the spelling's rules and that the root is where it was.
+func (g *Guard) mutable(t *Target, p place) error {
+	if err := g.spelledRule(t, p, true); err != nil {
+		return err
+	}
+	return t.use.CheckRoot(p.grant, true)
+}
+
+// stays refuses a change that arrived in another root than the one it named: links do not carry mutations out.
+func (t *Target) stays(e *beneath.Entry, p place) error {
+	if e.At().Root != p.grant {
+		return refuse(rootbound.OutsideRoot, "the link leads into another root")
+	}
+	return nil
+}
+
+func (t *Target) mounts() error {
+	t.rules = []string{"mounts"}
+	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "mounts", Next: "Use another path; the operator can allow mount points with mounts: allow."}
+}
+
+// judgeMkdir resolves a directory to be made: what exists is only looked at, what is missing is judged one by one when it
+// is made.
+func (g *Guard) judgeMkdir(t *Target, p place) error {
+	if err := g.mutable(t, p); err != nil {
+		return err
+	}
+	t.need = rootbound.Create
+	t.place = p
+	if path.Base(p.rest) == ".." {
+		return refuse(rootbound.PathInvalid, "the last name is ..")
+	}
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
+	if err == nil {
+		t.obj = o
+		if o.At().Root != p.grant {
+			return refuse(rootbound.OutsideRoot, "the link leads into another root")
+		}
+		if err := g.acceptObject(t, o); err != nil {
+			return err
+		}
+		if !o.IsDir() {
+			return refuse(rootbound.Exists, "a file")
+		}
+		return nil
+	}
+	if !is(err, rootbound.NotFound) {
+		return err
+	}
+	t.rel = join(t.snap.Grants[p.grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.rest), "/"))
+	return t.right(t.project, t.need|t.req.Need)
+}
+
+// is reports whether err is a refusal for that reason.
+func is(err error, r rootbound.Reason) bool {
+	var e *rootbound.Error
+	return errors.As(err, &e) && e.Reason == r
+}
+
+func asciiOnly(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

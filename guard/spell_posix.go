@@ -1,0 +1,15 @@
+//go:build !windows
+
+package guard
+
+import "github.com/rootbound/rootbound"
+
+func isAbs(p string) bool { return p != "" && p[0] == '/' }
+
+// checkOS refuses what is a mistake on POSIX: a Windows path would become a file with that literal name.
+func checkOS(p string) *rootbound.Error {
+	if len(p) >= 3 && p[1] == ':' && p[2] == '\\' && (p[0]|0x20) >= 'a' && (p[0]|0x20) <= 'z' {
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a Windows path", Next: "Send a path of the machine the server runs on."}
+	}
+	return nil
+}

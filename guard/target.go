@@ -1,0 +1,309 @@
+package guard
+
+import (
+	"context"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/decision"
+)
+
+// Stages of a target, for the watch over a file system that does not answer.
+const (
+	working int32 = iota
+	waiting
+	committing
+	abandoned
+)
+
+// Target is what was checked, and the only source of handles. It lives as long as the work it is given to. Not safe for
+// concurrent use.
+type Target struct {
+	g    *Guard
+	req  Request
+	use  *authority.Use
+	snap *authority.Snapshot
+
+	grant   int // of the object or entry, as named
+	place   place
+	project *rootbound.Project // innermost
+	rel     string             // reached path inside the project
+	need    rootbound.Rights
+	rules   []string
+
+	obj    *beneath.Object
+	entry  *beneath.Entry
+	dest   *beneath.Entry
+	src    beneath.Info // what a move takes
+	old    *beneath.Info
+	unlock func()
+
+	destProject *rootbound.Project
+	destRel     string
+
+	staged  *beneath.Staged
+	forget  func() // of the journal
+	off     int64
+	start   time.Time
+	bytes   int64
+	entries int64
+	hidden  int64
+	skipped int64
+	stopped string
+
+	rec                        decision.Record
+	recObj, recParent, recDest decision.Object
+	completed, committed       bool
+	allowed, recorded          atomic.Bool
+	beat                       atomic.Int64
+	stage                      atomic.Int32
+}
+
+// touch tells the watch that the file system answered.
+func (t *Target) touch() { t.beat.Add(1) }
+
+// Object is what exists and was checked: for reads what is read; for writes the file that would be replaced, nil if there
+// is none; for mkdir the directory if it exists. Info and the identity in it are those of the very handle.
+func (t *Target) Object() *beneath.Object { return t.obj }
+
+// Entry is where a write or edit publishes, or the source of a move; nil for reads and mkdir.
+func (t *Target) Entry() *beneath.Entry { return t.entry }
+
+// Dest is where a move publishes.
+func (t *Target) Dest() *beneath.Entry { return t.dest }
+
+// Source describes what a move takes: for a link the link itself.
+func (t *Target) Source() beneath.Info { return t.src }
+
+// Project is the innermost project of the target: its rights and rules were applied. Not to be changed.
+func (t *Target) Project() *rootbound.Project { return t.project }
+
+// Path is the reached path inside Project.
+func (t *Target) Path() string { return t.rel }
+
+// Sent is the path as the caller wrote it.
+func (t *Target) Sent() string { return t.req.Path }
+
+// Decision is the record's decision.
+func (t *Target) Decision() Decision { return t.decide(nil) }
+
+func (t *Target) decide(err error) Decision {
+	d := Decision{ID: t.rec.ID, Rules: t.rules, Path: t.rel}
+	if t.project != nil {
+		d.Project = t.project.ID
+	}
+	if e, ok := err.(*rootbound.Error); ok {
+		d.Reason, d.Detail = e.Reason, e.Detail
+	} else if err != nil {
+		d.Reason = rootbound.InternalError
+	}
+	return d
+}
+
+// Stale is nil while the generation is current: one atomic load, for loops.
+func (t *Target) Stale() error {
+	if t.stage.Load() == abandoned {
+		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system did not answer in time", Retryable: true}
+	}
+	return t.use.Stale()
+}
+
+// Info describes the object, the entry's object or the source of a move.
+func (t *Target) Info() beneath.Info {
+	if t.obj != nil {
+		return t.obj.Info()
+	}
+	return t.src
+}
+
+// Read reads the object from its start, on and on. It fails as soon as the generation ends, also in the middle of a file.
+func (t *Target) Read(p []byte) (int, error) {
+	n, err := t.ReadAt(p, t.off)
+	t.off += int64(n)
+	if n > 0 && err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// ReadAt reads the object. It fails as soon as the generation ends.
+func (t *Target) ReadAt(p []byte, off int64) (int, error) {
+	if err := t.Stale(); err != nil {
+		return 0, err
+	}
+	if t.obj == nil {
+		return 0, refuse(rootbound.NotFound, "")
+	}
+	n, err := t.obj.ReadAt(p, off)
+	t.touch()
+	t.bytes += int64(n)
+	return n, err
+}
+
+// Count adds to the bytes of the record, for work that does not read or write through the target.
+func (t *Target) Count(n int64) { t.bytes += n }
+
+// Stopped says in the record why a bounded or cancelled walk ended early.
+func (t *Target) Stopped(why string) { t.stopped = why }
+
+// Walk visits what lies below the object, in the order of beneath.Object.Walk, without what rights, rules and own files
+// hide. It ends when the generation does. failed may be nil.
+func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error {
+	see, err := t.seer()
+	if err != nil {
+		return err
+	}
+	return t.obj.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
+		if err := t.Stale(); err != nil {
+			return beneath.Stop, err
+		}
+		t.touch()
+		if !see(n) {
+			t.hidden++
+			return beneath.Over, nil
+		}
+		t.entries++
+		return visit(n)
+	}, func(r beneath.Ref, err error) {
+		t.skipped++
+		if failed != nil {
+			failed(r, err)
+		}
+	})
+}
+
+// List visits the entries of the object after the name after, like Walk.
+func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
+	see, err := t.seer()
+	if err != nil {
+		return err
+	}
+	return t.obj.List(ctx, after, func(n *beneath.Node) (beneath.Step, error) {
+		if err := t.Stale(); err != nil {
+			return beneath.Stop, err
+		}
+		t.touch()
+		if !see(n) {
+			t.hidden++
+			return beneath.Over, nil
+		}
+		t.entries++
+		return visit(n)
+	})
+}
+
+// seer decides which entries a walk shows. Their ancestors were judged before them.
+func (t *Target) seer() (func(*beneath.Node) bool, error) {
+	if t.obj == nil {
+		return nil, refuse(rootbound.NotADirectory, "")
+	}
+	pol, err := t.g.policy(t.project)
+	if err != nil {
+		return nil, err
+	}
+	base := t.obj.At().Path
+	within := func(n *beneath.Node) string { return join(t.rel, below(base, n.At().Path)) }
+	own := t.g.ownBelow(t.absolute(t.obj.At()))
+	right := t.need
+	nested := len(t.snap.Marks) > 1
+	return func(n *beneath.Node) bool {
+		p, pp := t.project, pol
+		if nested {
+			if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
+				var rel string
+				if t.locate(n.At(), m, &p, &rel) != nil || !p.Rights.Has(right) {
+					return false
+				}
+				if pp, err = t.g.policy(p); err != nil {
+					return false
+				}
+				if rel == "" { // the inner project itself
+					return true
+				}
+				return pp.node(n.Name(), n.Type().IsDir(), func() string { return rel }) == nil
+			}
+		}
+		if own != nil && own[below(base, n.At().Path)] {
+			return false
+		}
+		return pp.node(n.Name(), n.Type().IsDir(), func() string { return within(n) }) == nil
+	}, nil
+}
+
+func below(base, p string) string {
+	if base == "" {
+		return p
+	}
+	if len(p) <= len(base) {
+		return ""
+	}
+	return p[len(base)+1:]
+}
+
+// Hides reports whether rights, rules or own files hide what a link in a listing reaches: then the link is shown as a
+// link that leads nowhere.
+func (t *Target) Hides(at beneath.Ref, mark int, info beneath.Info) bool {
+	var p *rootbound.Project
+	var rel string
+	probe := Target{g: t.g, snap: t.snap}
+	if t.locate(at, mark, &p, &rel) != nil || !p.Rights.Has(t.need) {
+		return true
+	}
+	return t.g.judgeReached(&probe, p, rel, info, at, false) != nil
+}
+
+func (t *Target) keys() []beneath.Key {
+	k := []beneath.Key{t.entry.Key()}
+	if t.dest != nil {
+		k = append(k, t.dest.Key())
+	}
+	return k
+}
+
+func (t *Target) sameKeys(old []beneath.Key) bool {
+	now := t.keys()
+	if len(now) != len(old) {
+		return false
+	}
+	for i := range now {
+		if now[i] != old[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// drop closes what a judgement opened, so that it can be made anew.
+func (t *Target) drop() {
+	if t.obj != nil {
+		t.obj.Close()
+	}
+	if t.entry != nil {
+		t.entry.Close()
+	}
+	if t.dest != nil {
+		t.dest.Close()
+	}
+	t.obj, t.entry, t.dest, t.src, t.rules = nil, nil, nil, beneath.Info{}, nil
+	t.rec.Canonical = ""
+}
+
+// close ends the target: a file that was staged and not published is removed, the lock is given back.
+func (t *Target) close() {
+	if t.staged != nil {
+		t.staged.Close()
+		if t.forget != nil {
+			t.forget()
+		}
+		t.staged = nil
+	}
+	t.drop()
+	if t.unlock != nil {
+		t.unlock()
+		t.unlock = nil
+	}
+}
