@@ -1,0 +1,151 @@
+package state
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Own knows the identities of this program's own files and directories, which are out of reach in every project (contract
+// §5, own files): the state directory with all it holds, and what Add names. Identities are read anew when they are older
+// than a second and at every Refresh, because logs rotate and configurations are replaced. Safe for concurrent use.
+type Own struct {
+	mu    sync.Mutex // held while reading
+	trees []string   // with everything in them
+	paths []string
+	logs  []string // with the files set aside beside them
+
+	known atomic.Pointer[ownIDs]
+	now   func() time.Time
+}
+
+type ownIDs struct {
+	ids, above []beneath.ObjectID
+	read       time.Time
+}
+
+const ownAge = time.Second
+
+// Own gives the identities of the state directory and of paths: the configuration, the audit log, the binary.
+func (d *Dir) Own(paths ...string) *Own {
+	o := &Own{trees: []string{d.path}, now: time.Now}
+	if d.runtime != "" {
+		o.trees = append(o.trees, d.runtime)
+	}
+	o.Add(paths...)
+	return o
+}
+
+// Add adds files; missing ones count as soon as they exist. Empty names are passed over.
+func (o *Own) Add(paths ...string) {
+	o.mu.Lock()
+	for _, p := range paths {
+		if abs, err := filepath.Abs(p); err == nil && p != "" {
+			o.paths = append(o.paths, abs)
+		}
+	}
+	o.mu.Unlock()
+	o.Refresh()
+}
+
+// AddLog adds a log file and the files that rotation sets aside beside it.
+func (o *Own) AddLog(path string) {
+	if abs, err := filepath.Abs(path); err == nil && path != "" {
+		o.mu.Lock()
+		o.logs = append(o.logs, abs)
+		o.mu.Unlock()
+	}
+	o.Refresh()
+}
+
+// IDs lists files and directories. Mount is always 0: they are denied on whatever mount they are met, so compare Dev and
+// Ino only. The slice is shared: do not change it.
+func (o *Own) IDs() []beneath.ObjectID { return o.current().ids }
+
+// Above lists the directories that hold them, up to the root of the file system, which must not be moved or removed. The
+// slice is shared: do not change it.
+func (o *Own) Above() []beneath.ObjectID { return o.current().above }
+
+func (o *Own) current() *ownIDs {
+	k := o.known.Load()
+	if k == nil || o.now().Sub(k.read) >= ownAge {
+		return o.refresh()
+	}
+	return k
+}
+
+// Refresh reads the identities now. Call it when a file of ours was made or replaced.
+func (o *Own) Refresh() { o.refresh() }
+
+func (o *Own) refresh() *ownIDs {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	k := &ownIDs{read: o.now()}
+	seen, seenAbove := make(map[beneath.ObjectID]bool), make(map[beneath.ObjectID]bool)
+	add := func(path string) {
+		for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // a link and what it reaches
+			if id, ok := idOf(stat, path); ok && !seen[id] {
+				seen[id] = true
+				k.ids = append(k.ids, id)
+			}
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			k.addAbove(real, seenAbove)
+		}
+		k.addAbove(path, seenAbove)
+	}
+	for _, t := range o.trees {
+		add(t)
+		_ = filepath.WalkDir(t, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				add(path)
+			}
+			return nil
+		})
+	}
+	for _, p := range o.paths {
+		add(p)
+	}
+	for _, p := range o.logs {
+		add(p)
+		dir, base := filepath.Split(p)
+		entries, _ := os.ReadDir(dir) // what cannot be listed cannot be added
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), base+".") {
+				add(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	o.known.Store(k)
+	return k
+}
+
+func (k *ownIDs) addAbove(path string, seen map[beneath.ObjectID]bool) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if id, ok := idOf(os.Stat, dir); ok {
+			if seen[id] {
+				return
+			}
+			seen[id] = true
+			k.above = append(k.above, id)
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+func idOf(stat func(string) (fs.FileInfo, error), path string) (beneath.ObjectID, bool) {
+	st, err := stat(path)
+	if err != nil {
+		return beneath.ObjectID{}, false
+	}
+	dev, ino, ok := identity(st)
+	return beneath.ObjectID{Dev: dev, Ino: ino}, ok
+}
