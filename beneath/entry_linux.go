@@ -38,7 +38,7 @@ func (s *Set) Entry(at Ref, follow bool) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, err := s.entryByKernel(at.Root, dir, name, follow); e != nil || err != nil {
+	if e, err := s.entryByKernel(Ref{at.Root, dir}, name, follow); e != nil || err != nil {
 		return e, err
 	}
 	w := walk{set: s}
@@ -52,27 +52,31 @@ func (s *Set) Entry(at Ref, follow bool) (*Entry, error) {
 	switch {
 	case w.atTop: // a link to a root or to "..": it has no name of its own
 		return nil, refuse(rootbound.PathInvalid, "no_name", nil)
-	case w.object < 0 && w.byLink:
+	case w.object < 0 && w.byLink():
 		return nil, refuse(rootbound.PathUnresolvable, "dangling_link", nil)
 	}
 	return w.entry(w.name)
 }
 
 // entryByKernel returns neither entry nor error where the walk must decide.
-func (s *Set) entryByKernel(root int, dir, name string, follow bool) (*Entry, error) {
-	clean, _ := checkPath(dir)
-	fd, ok, err := s.byKernel(root, dir, unix.O_PATH|unix.O_DIRECTORY)
+func (s *Set) entryByKernel(dir Ref, name string, follow bool) (*Entry, error) {
+	clean, _ := checkPath(dir.Path)
+	hit, ok, err := s.byKernel(dir, clean, unix.O_PATH|unix.O_DIRECTORY)
 	if !ok {
+		if reasonOf(err) == rootbound.NotFound {
+			err = nil // the walk names the missing part
+		}
 		return nil, err
 	}
-	h := newHandle(fd)
+	h := newHandle(hit.fd)
 	if follow {
-		if i, err := statAt(fd, name); err == nil && isLink(i) {
+		if i, err := statAt(h.fd, name); err == nil && isLink(i) {
 			h.drop()
 			return nil, nil
 		}
 	}
-	return s.newEntry(h, Ref{root, join(clean, name)}, name, s.members[root].mark, false)
+	at := Ref{hit.at.Root, join(hit.at.Path, name)}
+	return s.newEntry(h, at, name, s.members[at.Root].mark, hit.linked)
 }
 
 // entry makes an Entry of the directory on top of the walk.
@@ -82,11 +86,11 @@ func (w *walk) entry(name string) (*Entry, error) {
 	_, _, mark := w.top()
 	if n == 0 {
 		w.base.hold()
-		return w.set.newEntry(w.base, at, name, mark, w.linked)
+		return w.set.newEntry(w.base, at, name, mark, w.links > 0)
 	}
 	fd := w.stack[n-1].fd
 	w.stack = w.stack[:n-1]
-	return w.set.newEntry(newHandle(fd), at, name, mark, w.linked)
+	return w.set.newEntry(newHandle(fd), at, name, mark, w.links > 0)
 }
 
 // newEntry takes over one reference of dir and checks the directory.
@@ -346,7 +350,7 @@ func (s *Set) MkdirAll(at Ref, ok func(Ref, int) error, commit func(func() error
 		}
 		return o, 0, err
 	}
-	if w.byLink {
+	if w.byLink() {
 		return nil, 0, refuse(rootbound.PathUnresolvable, "dangling_link", nil)
 	}
 	names := []string{w.name}
@@ -412,5 +416,5 @@ func (w *walk) handle() (*Object, error) {
 		return nil, fail(err)
 	}
 	w.object = -1
-	return w.set.object(fd, Ref{w.root, strings.TrimSuffix(w.reached(), "/")}, mark, Handle, w.linked)
+	return w.set.object(fd, Ref{w.root, strings.TrimSuffix(w.reached(), "/")}, mark, Handle, w.links > 0)
 }

@@ -77,16 +77,20 @@ func statAt(dir int, name string) (Info, error) { return stat(dir, name, unix.AT
 
 func stat(fd int, name string, flags int) (Info, error) {
 	var st unix.Statx_t
+	switch err := statx(fd, name, flags, &st); err {
+	case nil:
+		return infoOf(&st), nil
+	case unix.ENOSYS:
+		return statOld(fd, name, flags)
+	default:
+		return Info{}, err
+	}
+}
+
+func statx(fd int, name string, flags int, st *unix.Statx_t) error {
 	for {
-		err := unix.Statx(fd, name, flags|unix.AT_NO_AUTOMOUNT, statMask, &st)
-		switch err {
-		case nil:
-			return infoOf(&st), nil
-		case unix.EINTR:
-		case unix.ENOSYS:
-			return statOld(fd, name, flags)
-		default:
-			return Info{}, err
+		if err := unix.Statx(fd, name, flags|unix.AT_NO_AUTOMOUNT, statMask, st); err != unix.EINTR {
+			return err
 		}
 	}
 }
@@ -116,7 +120,7 @@ func statOld(fd int, name string, flags int) (Info, error) {
 
 func infoOf(st *unix.Statx_t) Info {
 	i := Info{
-		ID:    ObjectID{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino},
+		ID:    idOf(st),
 		Mode:  modeOf(uint32(st.Mode)),
 		Size:  int64(st.Size),
 		MTime: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)),
@@ -129,10 +133,15 @@ func infoOf(st *unix.Statx_t) Info {
 	if st.Mask&unix.STATX_BTIME != 0 {
 		i.BTime = time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
 	}
-	if st.Mask&(unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE) != 0 {
-		i.ID.Mount = st.Mnt_id
-	}
 	return i
+}
+
+func idOf(st *unix.Statx_t) ObjectID {
+	id := ObjectID{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino}
+	if st.Mask&(unix.STATX_MNT_ID|unix.STATX_MNT_ID_UNIQUE) != 0 {
+		id.Mount = st.Mnt_id
+	}
+	return id
 }
 
 func modeOf(m uint32) fs.FileMode {

@@ -70,47 +70,6 @@ func (s *Set) mayCross(root int, from, to ObjectID) error {
 	return refuse(rootbound.RuleDenied, "mounts", nil)
 }
 
-// byKernel resolves by openat2(2). ok is false where the walk must decide: it knows more, at a higher price.
-func (s *Set) byKernel(root int, p string, flags uint64) (fd int, ok bool, err error) {
-	m := &s.members[root]
-	r := m.root
-	if s.walkOnly || m.below || r.noOpenat2.Load() {
-		return -1, false, nil
-	}
-	if !r.h.hold() {
-		return -1, false, released()
-	}
-	defer r.h.drop()
-	if p == "" {
-		p = "."
-	}
-	how := unix.OpenHow{
-		Flags:   flags | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
-	}
-	if m.denyMounts {
-		how.Resolve |= unix.RESOLVE_NO_XDEV
-	}
-	for range maxAgain {
-		fd, err = unix.Openat2(r.h.fd, p, &how)
-		switch err {
-		case nil:
-			return fd, true, nil
-		case unix.EINTR, unix.EAGAIN:
-			continue
-		case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
-			return -1, false, fail(err) // the walk would only need more
-		case unix.ENOSYS, unix.EPERM:
-			// A filter may have come after the start, but EPERM has other causes too: never believe a single call.
-			if !probe(r.h.fd) {
-				r.noOpenat2.Store(true)
-			}
-		}
-		break
-	}
-	return -1, false, nil
-}
-
 func flagsFor(how How) uint64 {
 	switch how {
 	case Handle:
@@ -133,12 +92,12 @@ func (s *Set) Open(at Ref, how How) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	fd, ok, err := s.byKernel(at.Root, at.Path, flagsFor(how))
+	hit, ok, err := s.byKernel(at, clean, flagsFor(how))
 	if err != nil {
 		return nil, err
 	}
 	if ok {
-		return s.object(fd, Ref{at.Root, clean}, s.members[at.Root].mark, how, false)
+		return s.object(hit.fd, hit.at, s.members[hit.at.Root].mark, how, hit.linked)
 	}
 	for range maxAgain {
 		o, again, err := s.openByWalk(at, how)
@@ -161,7 +120,12 @@ func (s *Set) object(fd int, at Ref, mark int, how How, linked bool) (*Object, e
 		unix.Close(fd)
 		return nil, err
 	}
-	if info.Mode.IsDir() && len(s.marks) > 0 {
+	return s.wrap(fd, at, info, magic, mark, linked), nil
+}
+
+// wrap takes over a checked descriptor. mark is that of the directory it is in.
+func (s *Set) wrap(fd int, at Ref, info Info, magic uint32, mark int, linked bool) *Object {
+	if info.Mode.IsDir() {
 		if m := s.markOf(info.ID); m >= 0 {
 			mark = m
 		}
@@ -169,12 +133,12 @@ func (s *Set) object(fd int, at Ref, mark int, how How, linked bool) (*Object, e
 	o := &Object{set: s, at: at, mark: mark, info: info, magic: magic, linked: linked}
 	o.h.fd = fd
 	o.h.refs.Store(1)
-	return o, nil
+	return o
 }
 
 // openByWalk opens for reading what the walk reached by O_PATH. again: a final name changed in between.
 func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
-	w := walk{set: s}
+	w := walk{set: s, read: how != Handle}
 	defer w.close()
 	if err := w.run(at.Root, at.Path, true); err != nil {
 		return nil, false, err
@@ -182,14 +146,18 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 	if w.object < 0 && !w.atTop {
 		return nil, false, refuse(rootbound.NotFound, "", nil)
 	}
-	if _, err := s.checkKind(w.root, w.objectFd(), w.info, how); err != nil {
+	magic, err := s.checkKind(w.root, w.objectFd(), w.info, how)
+	if err != nil {
 		return nil, false, err
 	}
 	var fd int
 	dir, _, mark := w.top()
-	switch {
-	case how == Handle && !w.atTop:
+	at = Ref{w.root, w.reached()}
+	if w.opened || how == Handle && !w.atTop {
 		fd, w.object = w.object, -1
+		return s.wrap(fd, at, w.info, magic, mark, w.links > 0), false, nil
+	}
+	switch {
 	case how == Handle:
 		fd, err = openAt(dir, ".", asPath, 0)
 	case w.info.Mode.IsDir():
@@ -203,7 +171,7 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 	if err != nil {
 		return nil, false, fail(err)
 	}
-	o, err = s.object(fd, Ref{w.root, w.reached()}, mark, how, w.linked)
+	o, err = s.object(fd, at, mark, how, w.links > 0)
 	if err == nil && o.info.ID != w.info.ID || reasonOf(err) == rootbound.SpecialFile {
 		if o != nil {
 			o.Close()

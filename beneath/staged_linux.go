@@ -310,9 +310,9 @@ func (s *Staged) exchange() error {
 }
 
 // swapBack puts was under the final name again. If a third program put something there meanwhile, that is the newest
-// and stays: the exchange goes on until the temporary name holds our own file or what the newest one replaced.
+// and is put back in its turn, until what comes out is our own file or what we put there the time before.
 func (s *Staged) swapBack(was Info) error {
-	conflict := refuse(rootbound.VersionConflict, "", nil)
+	var before Info
 	for range maxAgain {
 		if err := s.exchange(); err != nil {
 			break
@@ -321,13 +321,13 @@ func (s *Staged) swapBack(was Info) error {
 		if err != nil || got.ID.Same(s.id) {
 			break // Close removes ours
 		}
-		if got.ID.Same(was.ID) {
-			_ = unlink(s.dir.fd, s.name, got)
+		if got.ID.Same(before.ID) {
+			_ = unlink(s.dir.fd, s.name, got) // the newest replaced it anyway
 			break
 		}
-		was = got
+		before, was = was, got
 	}
-	return conflict
+	return refuse(rootbound.VersionConflict, "", nil)
 }
 
 // removeIf unlinks name if it is our file.

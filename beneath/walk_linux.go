@@ -9,32 +9,41 @@ import (
 )
 
 // walk resolves one component at a time. Each directory on the way stays open, so ".." pops and is never asked of the
-// kernel; each link is read from the descriptor that was looked at. It decides wherever the kernel alone cannot: links,
-// mounts, nested projects, long paths, no openat2(2).
+// kernel; each link is read from the descriptor that was looked at. It decides wherever the kernel alone cannot: links
+// out of a root and back, mounts, nested projects, long paths, no openat2(2).
 type walk struct {
 	set       *Set
 	unbounded bool // for OpenRoot: the root is "/", and ".." there stays there
 	missingOK bool // stop at the first missing component, for MkdirAll
+	read      bool // open the object for reading where that is possible at once
 
-	root   int
-	base   *handle // of the current root, held by the walk
-	stack  []level
-	path   []byte // reached
-	linked bool   // a link was followed
+	// text is what is still to be done of sent; ends holds, for each link text being worked through, how many bytes of
+	// text lie behind it. A component is the caller's own when no link text is left.
+	sent, text string
+	ends       []int
+	links      int
 
-	object int    // O_PATH descriptor of what was reached, -1 if nothing is there or atTop
+	root  int
+	base  *handle // of the current root, held by the walk
+	stack []level
+	path  []byte // reached
+
+	object int    // O_PATH (or opened) descriptor of what was reached, -1 if nothing is there or atTop
+	opened bool   // object is open for reading
 	atTop  bool   // what was reached is the top of the stack, or the root
 	info   Info   // of what was reached
 	name   string // its name in the directory on top of the stack; "" if atTop
 	rest   string // what follows a missing component (missingOK)
-	byLink bool   // the last name was the text of a link, not of the caller
 }
 
+// level is one component on the way. It is settled once it is known to be a directory; until something is opened in it,
+// it may be anything, and opening in it fails with ENOTDIR for all but directories.
 type level struct {
-	fd   int
-	id   ObjectID
-	mark int
-	cut  int // length of path without it
+	fd      int
+	cut     int // length of path without it
+	settled bool
+	id      ObjectID // where marks or mounts ask for it
+	mark    int
 }
 
 func (w *walk) close() {
@@ -70,8 +79,17 @@ func (w *walk) enter(root int) error {
 	return nil
 }
 
-func (w *walk) top() (fd int, id ObjectID, mark int) {
-	if n := len(w.stack); n > 0 {
+func (w *walk) pop() level {
+	l := w.stack[len(w.stack)-1]
+	w.stack, w.path = w.stack[:len(w.stack)-1], w.path[:l.cut]
+	return l
+}
+
+func (w *walk) top() (fd int, id ObjectID, mark int) { return w.under(len(w.stack)) }
+
+// under is the directory below which level n is, or will be.
+func (w *walk) under(n int) (fd int, id ObjectID, mark int) {
+	if n > 0 {
 		l := &w.stack[n-1]
 		return l.fd, l.id, l.mark
 	}
@@ -98,127 +116,232 @@ func (w *walk) reached() string {
 // run resolves p below member root. follow: a final link is followed too (a trailing slash asks for that anyway).
 // Afterwards object, atTop, info and name tell what was reached; a missing final name is no error.
 func (w *walk) run(root int, p string, follow bool) error {
-	w.object = -1
+	w.object, w.sent, w.text = -1, p, p
 	if err := w.enter(root); err != nil {
 		return err
 	}
-	// text is what is still to be done; ends holds, for each link text being worked through, how many bytes of text
-	// lie behind it. A component is the caller's own when no link text is left.
-	text := p
-	var ends []int
-	links := 0
-	for steps := 0; ; steps++ {
-		if steps > maxSteps || len(text) > maxPath {
-			return refuse(rootbound.PathInvalid, "too_long", nil)
+	for range maxSteps {
+		if len(w.text) > maxPath {
+			break
 		}
-		name, rest, more := nextName(text)
-		for len(ends) > 0 && len(text)-noise(text) <= ends[len(ends)-1] {
-			ends = ends[:len(ends)-1]
+		for n := len(w.ends); n > 0 && len(w.text)-noise(w.text) <= w.ends[n-1]; n-- {
+			w.ends = w.ends[:n-1]
 		}
-		if name == "" {
+		var done bool
+		var err error
+		switch name, rest, more := nextName(w.text); {
+		case name == "":
 			return w.arriveAtTop()
+		case name == "..":
+			err = w.up(rest)
+		case len(name) > maxName:
+			err = refuse(rootbound.PathInvalid, "name_too_long", nil)
+		case onlyNoise(rest):
+			done, err = w.final(name, rest, more, follow)
+		default:
+			done, err = w.down(name, rest)
 		}
-		if name == ".." {
-			if n := len(w.stack); n > 0 {
-				unix.Close(w.stack[n-1].fd)
-				w.path = w.path[:w.stack[n-1].cut]
-				w.stack = w.stack[:n-1]
-				text = rest
-				continue
-			}
-			if w.unbounded {
-				text = rest
-				continue
-			}
-			if len(ends) == 0 {
-				return refuse(rootbound.OutsideRoot, "", nil)
-			}
-			tail := ends[len(ends)-1]
-			next, err := w.reenter(text[:len(text)-tail], text[len(text)-tail:])
-			if err != nil {
-				return err
-			}
-			text = next
-			continue
-		}
-		if len(name) > maxName {
-			return refuse(rootbound.PathInvalid, "name_too_long", nil)
-		}
-		dir, dirID, mark := w.top()
-		fd, err := openAt(dir, name, asPath, 0)
-		last := onlyNoise(rest)
-		if err == unix.ENOENT && (last || w.missingOK) {
-			w.name, w.rest, w.byLink = name, rest, len(ends) > 0
-			if more && !w.missingOK {
-				return w.missing(p, text, rest, ends)
-			}
-			return nil
-		}
-		if err == unix.ENOENT {
-			return w.missing(p, text, rest, ends)
-		}
-		if err != nil {
-			return fail(err)
-		}
-		info, err := statFd(fd)
-		if err != nil {
-			unix.Close(fd)
-			return fail(err)
-		}
-		if isLink(info) && (!last || follow || more) {
-			target, err := w.readLink(fd, info)
-			unix.Close(fd)
-			if err != nil {
-				return err
-			}
-			if links++; links > maxLinks {
-				return refuse(rootbound.PathUnresolvable, "links", nil)
-			}
-			w.linked = true
-			tail := rest
-			if more {
-				tail = "/" + rest
-			}
-			if target[0] == '/' {
-				if text, err = w.jump(target, tail); err != nil {
-					return err
-				}
-			} else {
-				text = target + tail
-			}
-			ends = append(ends, len(tail))
-			continue
-		}
-		if err := w.mayCross(dirID, info.ID); err != nil && !isLink(info) {
-			unix.Close(fd)
+		if done || err != nil {
 			return err
 		}
-		if last {
-			if more && !info.Mode.IsDir() {
-				unix.Close(fd)
-				return refuse(rootbound.PathInvalid, "trailing_slash", nil)
-			}
-			w.object, w.info, w.name, w.byLink = fd, info, name, len(ends) > 0
-			return nil
-		}
-		if !info.Mode.IsDir() {
-			unix.Close(fd)
-			return refuse(rootbound.NotADirectory, "", nil)
-		}
-		if len(w.stack) >= maxDepth {
-			unix.Close(fd)
-			return refuse(rootbound.PathInvalid, "too_deep", nil)
-		}
-		if m := w.set.markOf(info.ID); m >= 0 {
-			mark = m
-		}
-		w.stack = append(w.stack, level{fd, info.ID, mark, len(w.path)})
-		if len(w.path) > 0 {
-			w.path = append(w.path, '/')
-		}
-		w.path = append(w.path, name...)
-		text = rest
 	}
+	return refuse(rootbound.PathInvalid, "too_long", nil)
+}
+
+// up pops. At a root the caller's own ".." is refused; that of a link's text may lead to a member again.
+func (w *walk) up(rest string) error {
+	n := len(w.stack)
+	switch {
+	case n > 0 && !w.stack[n-1].settled:
+		return w.settle() // "file/.." is no path, and ".." after a link is of where it leads
+	case n > 0:
+		unix.Close(w.pop().fd)
+		w.text = rest
+		return nil
+	case w.unbounded:
+		w.text = rest
+		return nil
+	case len(w.ends) == 0:
+		return refuse(rootbound.OutsideRoot, "", nil)
+	}
+	// The climb goes up the canonical path of the root, which holds no links, and what then follows in the same link's
+	// text must name a member by itself.
+	tail := len(w.text) - w.ends[len(w.ends)-1]
+	above, text := w.set.members[w.root].root.path, w.text[:tail]
+	for name, rest, _ := nextName(text); name == ".."; name, rest, _ = nextName(text) {
+		above, text = parentOf(above), rest
+	}
+	return w.jump(above+"/"+text, w.text[tail:])
+}
+
+// down goes into a directory, or what will turn out to be one.
+func (w *walk) down(name, rest string) (done bool, err error) {
+	if len(w.stack) >= maxDepth {
+		return true, refuse(rootbound.PathInvalid, "too_deep", nil)
+	}
+	dir, _, _ := w.top()
+	fd, err := openAt(dir, name, asPath, 0)
+	switch {
+	case err == unix.ENOENT && w.missingOK:
+		w.name, w.rest = name, rest
+		return true, nil
+	case err == unix.ENOENT:
+		return true, w.missing(rest)
+	case err == unix.ENOTDIR:
+		return false, w.settle()
+	case err != nil:
+		return true, fail(err)
+	}
+	if n := len(w.stack); n > 0 {
+		w.stack[n-1].settled = true
+	}
+	w.stack = append(w.stack, level{fd: fd, cut: len(w.path)})
+	if len(w.path) > 0 {
+		w.path = append(w.path, '/')
+	}
+	w.path = append(w.path, name...)
+	w.text = rest
+	if len(w.set.marks) > 0 || w.set.members[w.root].denyMounts {
+		return false, w.settle()
+	}
+	w.stack[len(w.stack)-1].mark = -1
+	return false, nil
+}
+
+// settle finds out what the top of the stack is: a directory stays, a link is replaced by its text.
+func (w *walk) settle() error {
+	n := len(w.stack)
+	if n == 0 || w.stack[n-1].settled {
+		return fail(unix.ENOTDIR)
+	}
+	l := &w.stack[n-1]
+	kind, id, err := w.look(l.fd)
+	switch {
+	case err != nil:
+		return fail(err)
+	case kind == unix.S_IFLNK:
+		link := w.pop().fd
+		defer unix.Close(link)
+		return w.splice(link, id, "/"+w.text)
+	case kind != unix.S_IFDIR:
+		return refuse(rootbound.NotADirectory, "", nil)
+	}
+	_, above, mark := w.under(n - 1)
+	if m := w.set.markOf(id); m >= 0 {
+		mark = m
+	}
+	l.settled, l.id, l.mark = true, id, mark
+	return w.set.mayCross(w.root, above, id)
+}
+
+// final looks at the last component.
+func (w *walk) final(name, rest string, more, follow bool) (done bool, err error) {
+	dir, _, _ := w.top()
+	if w.read && !more {
+		if fd, err := openAt(dir, name, asRead, 0); err == nil {
+			w.opened = true
+			return true, w.arrive(fd, name)
+		} // a link, a socket, nothing, no permission, no directory: the next look tells
+	}
+	fd, err := openAt(dir, name, asPath, 0)
+	switch {
+	case err == unix.ENOENT && (w.missingOK || !more):
+		w.name, w.rest = name, rest
+		return true, nil
+	case err == unix.ENOENT:
+		return true, w.missing(rest)
+	case err == unix.ENOTDIR:
+		return false, w.settle()
+	case err != nil:
+		return true, fail(err)
+	}
+	kind, id, err := w.look(fd)
+	switch {
+	case err != nil:
+		err = fail(err)
+	case kind == unix.S_IFLNK && (follow || more):
+		if more {
+			rest = "/" + rest
+		}
+		defer unix.Close(fd)
+		return false, w.splice(fd, id, rest)
+	case kind != unix.S_IFDIR && more:
+		err = refuse(rootbound.PathInvalid, "trailing_slash", nil)
+	default:
+		return true, w.arrive(fd, name)
+	}
+	unix.Close(fd)
+	return true, err
+}
+
+// splice puts the text of a link in front of tail.
+func (w *walk) splice(link int, id ObjectID, tail string) error {
+	if w.links++; w.links > maxLinks {
+		return refuse(rootbound.PathUnresolvable, "links", nil)
+	}
+	if id.Dev != w.set.members[w.root].root.id.Dev {
+		// The links of kernel file systems lead where their text does not say.
+		magic, err := fsMagic(link)
+		if err != nil {
+			return fail(err)
+		}
+		if kernelFS(magic) {
+			return refuse(rootbound.PathUnresolvable, "magic_link", nil)
+		}
+	}
+	target, err := readLink(link)
+	if err != nil {
+		return fail(err)
+	}
+	w.ends = append(w.ends, len(tail))
+	if target[0] == '/' {
+		return w.jump(target, tail)
+	}
+	w.text = target + tail
+	return nil
+}
+
+// jump goes on at a member that text names by itself; tail is what follows the link.
+func (w *walk) jump(text, tail string) error {
+	ref, ok := w.set.Map(text)
+	if !ok {
+		return refuse(rootbound.OutsideRoot, "", nil)
+	}
+	w.text = ref.Path + tail
+	return w.enter(ref.Root)
+}
+
+// byLink reports whether the name that was reached is the text of a link, not of the caller.
+func (w *walk) byLink() bool { return len(w.ends) > 0 }
+
+// look tells kind and identity of a component; the mount only where the policy asks for it, because it costs more.
+func (w *walk) look(fd int) (kind uint32, id ObjectID, err error) {
+	if w.set.members[w.root].denyMounts {
+		var st unix.Statx_t
+		if err := statx(fd, "", unix.AT_EMPTY_PATH, &st); err == nil {
+			return uint32(st.Mode) & unix.S_IFMT, idOf(&st), nil
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return 0, ObjectID{}, err
+	}
+	return st.Mode & unix.S_IFMT, ObjectID{Dev: uint64(st.Dev), Ino: st.Ino}, nil
+}
+
+// arrive takes over the descriptor of the final component.
+func (w *walk) arrive(fd int, name string) error {
+	info, err := statFd(fd)
+	if err == nil {
+		_, above, _ := w.top()
+		err = w.set.mayCross(w.root, above, info.ID)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return fail(err)
+	}
+	w.object, w.info, w.name = fd, info, name
+	return nil
 }
 
 // noise counts the bytes before the first real component.
@@ -241,11 +364,11 @@ func (w *walk) arriveAtTop() error {
 	return nil
 }
 
-// missing names the first missing part in the caller's own words, or not at all if a link's text was on the way.
-func (w *walk) missing(p, text, rest string, ends []int) error {
+// missing names the first missing part in the caller's own words, or not at all if a link was on the way.
+func (w *walk) missing(rest string) error {
 	detail := ""
-	if len(ends) == 0 && !w.linked {
-		detail = strings.TrimRight(p[:len(p)-len(rest)], "/")
+	if w.links == 0 {
+		detail = strings.TrimRight(w.sent[:len(w.sent)-len(rest)], "/")
 	}
 	return refuse(rootbound.NotFound, detail, missingPart{})
 }
@@ -255,57 +378,7 @@ type missingPart struct{}
 
 func (missingPart) Error() string { return "a directory on the way is missing" }
 
-// readLink refuses the links of kernel file systems, which lead where their text does not say.
-func (w *walk) readLink(fd int, info Info) (string, error) {
-	m := &w.set.members[w.root]
-	if info.ID.Dev != m.root.id.Dev {
-		magic, err := fsMagic(fd)
-		if err != nil {
-			return "", fail(err)
-		}
-		if kernelFS(magic) {
-			return "", refuse(rootbound.PathUnresolvable, "magic_link", nil)
-		}
-	}
-	target, err := readLink(fd)
-	if err == nil && target == "" {
-		err = unix.ENOENT
-	}
-	return target, fail(err)
-}
-
-// jump follows an absolute link: its text must name a member by itself.
-func (w *walk) jump(target, tail string) (text string, err error) {
-	ref, ok := w.set.Map(target)
-	if !ok {
-		return "", refuse(rootbound.OutsideRoot, "", nil)
-	}
-	if err := w.enter(ref.Root); err != nil {
-		return "", err
-	}
-	return ref.Path + tail, nil
-}
-
-// reenter follows a link whose text climbs above the root at text: the climb goes up the canonical path of the root,
-// which holds no links, and what then follows in the same link's text must name a member again.
-func (w *walk) reenter(text, tail string) (string, error) {
-	above := w.set.members[w.root].root.path
-	for {
-		name, rest, _ := nextName(text)
-		if name != ".." {
-			break
-		}
-		above, text = parentOf(above), rest
-	}
-	return w.jump(above+"/"+text, tail)
-}
-
-// mayCross applies the member's mount policy to one step from a directory to an entry of it.
-func (w *walk) mayCross(from, to ObjectID) error {
-	return w.set.mayCross(w.root, from, to)
-}
-
-// missingFinal reports whether err says that only the final name is missing.
+// isMissingPart reports whether err says that a directory on the way is missing.
 func isMissingPart(err error) bool {
 	e, ok := err.(*rootbound.Error)
 	if !ok {
