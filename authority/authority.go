@@ -1,58 +1,58 @@
 // Package authority owns what may be touched: the operator's ceiling, the client's roots, and the versioned snapshots
-// that come of both. One Authority for each legacy session, one for each principal of 2026-07-28.
+// that come of both (contract §2 to §4).
+//
+// A [Ceiling] holds the projects of the operator, each pinned to the directory it was when the process started. An
+// [Authority] belongs to one legacy session, or to one principal of 2026-07-28. It lives through
+//
+//	unasked → pending → current(g) → stale(g) → pending → current(g+1) → … → closed
+//
+// and any failure on the way is unavailable: it denies, and the next call asks again. A call takes a hold of the current
+// generation with Acquire, which asks the client if there is none or if it may be outdated. One question is under way at
+// a time; whoever comes meanwhile waits on his own context. What an answer gives is compared by objects, rights and
+// policy: an equal one renews the current generation, any other ends it and publishes the next. An answer that was on
+// its way when the client announced a change is thrown away.
+//
+// A generation ends synchronously: its gate shuts, so that no effect of it is published any more, and every context made
+// for it by [With] is cancelled. The next generation becomes visible when the last lease of the old one is back, so a
+// call that hangs in the kernel delays the new generation, never the receive loop. Directory handles of a snapshot close
+// with its last [Use].
+//
+// There is no fall-back. A list that is empty, malformed, late or missing never becomes another list, and neither the
+// working directory nor a home directory is ever looked at in order to be granted.
+//
+// Lock order: the flight (one at a time, see flight.go), then Authority.mu, then Ceiling.mu; entry locks of other rooms
+// come after all three are released, leases innermost. No mutex is held over I/O on a client's path, a wait or a
+// callback. Options.Drop runs inside the flight and must not acquire; Options.Note runs outside all locks, one event at
+// a time and in order.
 package authority
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/beneath"
 )
 
 // Mode is --roots (contract §2).
 type Mode string
 
+// The modes. The zero Mode is Narrow where a project is configured, else Client.
 const (
-	Narrow  Mode = "narrow"
-	Client  Mode = "client"
-	Ignore  Mode = "ignore"
-	Require Mode = "require"
+	Narrow  Mode = "narrow"  // roots narrow the ceiling; without the capability the ceiling itself is in force
+	Client  Mode = "client"  // the client's roots are granted, each like a directory argument
+	Ignore  Mode = "ignore"  // the ceiling; never asks
+	Require Mode = "require" // like Narrow, but the capability must be there
 )
 
-// Ceiling is what the operator granted, opened and pinned once and shared by all authorities of the process.
-// Safe for concurrent use.
-type Ceiling struct{}
-
-// CeilingOptions: AcceptRetarget lets a project whose path reaches another object be pinned anew (--accept-retarget).
-// Homes are the directories a client cannot be granted whole (root_too_wide, mode client); nil: those of this machine.
-type CeilingOptions struct {
-	AcceptRetarget bool
-	Homes          []string
-}
-
-// Open pins each project's directory. Missing directories are kept and pinned when they appear. Errors: duplicate id, no
-// rights, a file where a directory should be, one directory granted twice with different rights.
-func Open(projects []rootbound.Project, o CeilingOptions) (*Ceiling, error) { panic("stub") }
-
-func (c *Ceiling) Projects() []rootbound.Project          { panic("stub") } // in the operator's order
-func (c *Ceiling) Missing() []rootbound.RootID            { panic("stub") } // not there yet
-func (c *Ceiling) Root(id rootbound.RootID) *beneath.Root { panic("stub") } // nil while missing; borrowed
-func (c *Ceiling) Digest() string                         { panic("stub") } // policy digest
-func (c *Ceiling) Close() error                           { panic("stub") }
-
-// Retarget pins projects anew whose path reaches another object: all, or those named. Authorities publish a new
-// generation with their next call.
-func (c *Ceiling) Retarget(ids ...rootbound.RootID) error { panic("stub") }
-
-// Covers tells without disk access whether an absolute path is below a spelling of some project.
-func (c *Ceiling) Covers(abs string) bool { panic("stub") }
-
-// RootEntry is one entry of a roots answer as the client sent it.
+// RootEntry is one entry of a roots answer as the client sent it. An empty URI stands for a missing one.
 type RootEntry struct{ URI, Name string }
 
-// Answer is one decoded roots answer.
+// Answer is one decoded roots answer. Roots is nil where the client sent null or no list, which is malformed, and empty
+// but not nil where it sent an empty list.
 type Answer struct{ Roots []RootEntry }
 
 // Errors an Ask returns, wrapped or not; every other error is authority_unavailable.
@@ -73,65 +73,117 @@ type Verdict struct {
 	Warn   string
 }
 
-// Event is told to Options.Note: "asked", "answered", "published", "confirmed", "stale", "unavailable", "revoked", "closed".
+// Event is told to Options.Note. Kind is one of "asked", "answered", "published", "confirmed", "stale", "unavailable",
+// "revoked", "closed".
 type Event struct {
 	Kind     string
-	Snapshot *Snapshot // published, confirmed, stale
+	Snapshot *Snapshot // published, confirmed; stale and revoked: the one that ended, if any. Its handles may be closed
 	Verdicts []Verdict // published, confirmed, unavailable
-	Err      error     // unavailable
+	Err      error     // unavailable; answered, if the ask failed
 	Why      rootbound.Reason
 }
 
-// Options of one authority. The zero value: mode narrow, never asks, 5 s.
+// Options of one authority. The zero value: mode by the ceiling, never asks, 5 s.
 type Options struct {
 	Mode           Mode
 	Capability     func() Capability                      // read at every acquisition; nil: not declared
-	Ask            func(context.Context) (*Answer, error) // never twice at a time; ctx of the request that leads
+	Ask            func(context.Context) (*Answer, error) // never twice at a time; ctx of the request that leads; must end with it
 	Timeout        time.Duration                          // for all asks of one call; default 5 s
 	EmptyIsCeiling bool                                   // --on-empty=ceiling: an empty first answer is no opinion
 	AllowWide      bool                                   // --allow-wide-roots
 	ClientProject  rootbound.Project                      // mode client: rights, rules and policies of each root
 	Principal      string
 	Note           func(Event)               // must not call back
-	Drop           func(old, next *Snapshot) // before next is visible; must not call Acquire
+	Drop           func(old, next *Snapshot) // before next is visible, or next nil at the end; must not call Acquire
 }
+
+const (
+	defaultTimeout = 5 * time.Second
+	maxAsks        = 3               // of one call (contract §3)
+	maxAge         = 2 * time.Second // of an answer for reads, where changes are not announced (contract §4.2)
+)
 
 // Authority is safe for concurrent use.
-type Authority struct{}
+type Authority struct {
+	ceiling *Ceiling
+	opt     Options
+	id      string
+	policy  string          // digest
+	ctx     context.Context // ended by Close
+	stop    context.CancelFunc
+	ids     rootIDs
+	open    opening
+	notes   notes
 
-func New(c *Ceiling, o Options) *Authority { panic("stub") }
+	mu      sync.Mutex
+	closed  bool
+	gen     rootbound.Generation
+	epoch   uint64    // rises with everything that makes an answer on its way worthless
+	life    *life     // of generation gen; nil unless current
+	cur     *Snapshot // nil unless current
+	old     *life     // the generation before, until its last lease is back
+	shown   *Snapshot // the last one that was visible, for Drop
+	flight  *flight
+	seq     uint64 // asks sent
+	heard   bool   // a good answer came
+	later   bool   // an empty list is a revocation from now on
+	lacking bool   // -32601 to the first ask: as not declared
+	err     *rootbound.Error
+	verdict []Verdict
+	revoked map[rootbound.RootID]bool
+	noMore  bool   // everything is revoked
+	pledged bool   // Generation named gen+1
+	form    string // of the last snapshot made for one call
 
-func (a *Authority) ID() string { panic("stub") } // 128 random bits, hex
-
-// Acquire returns a hold on the current snapshot and asks first if there is none, or if freshness requires (contract
-// §4.2; mutates: the call may change something). Errors are *rootbound.Error.
-func (a *Authority) Acquire(ctx context.Context, mutates bool) (*Use, error) { panic("stub") }
-
-// AcquireWith is Acquire for a request that brought its own answer (2026-07-28): a snapshot for this call that shares the
-// authority's gate, so that stale and revoked reach it too. nil answer: the capability was not declared.
-func (a *Authority) AcquireWith(ctx context.Context, c Capability, ans *Answer) (*Use, error) {
-	panic("stub")
+	confirmed moment // of the ask that last confirmed cur
 }
 
-// Generation is the number to seal into a token before an answer is there (2026-07-28): the generation that AcquireWith
-// will run in unless something is revoked or marked stale in between.
-func (a *Authority) Generation() rootbound.Generation { panic("stub") }
+// New makes an authority under a ceiling, which must outlive it.
+func New(c *Ceiling, o Options) *Authority {
+	if o.Mode == "" {
+		o.Mode = Narrow
+		if len(c.slots) == 0 {
+			o.Mode = Client
+		}
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	var id [16]byte
+	rand.Read(id[:])
+	a := &Authority{ceiling: c, opt: o, id: hex.EncodeToString(id[:]), revoked: map[rootbound.RootID]bool{}}
+	a.policy = digest(string(o.Mode), c.Digest(), projectDigest(o.ClientProject), o.AllowWide)
+	a.ctx, a.stop = context.WithCancel(context.Background())
+	a.notes.tell = o.Note
+	return a
+}
 
-// Current is a hold on the current snapshot without ever asking: authority_unavailable if there is none.
-func (a *Authority) Current() (*Use, error) { panic("stub") }
+// ID is 128 random bits in hex, new for each process and authority.
+func (a *Authority) ID() string { return a.id }
 
-// Invalidate ends the current generation and never blocks. When the channel is closed nothing of it can commit.
-func (a *Authority) Invalidate(why rootbound.Reason) <-chan struct{} { panic("stub") }
-
-// MarkStale is Invalidate plus a bounded wait; false: a commit still hangs in the kernel.
-func (a *Authority) MarkStale(why rootbound.Reason, bound time.Duration) bool { panic("stub") }
-
-// Revoke takes projects or roots back until Unrevoke: a generation change, revoked_by_user. No ids: everything.
-func (a *Authority) Revoke(ids ...rootbound.RootID)   { panic("stub") }
-func (a *Authority) Unrevoke(ids ...rootbound.RootID) { panic("stub") }
-
-// Close ends the authority for good: what runs is cancelled, later calls are refused.
-func (a *Authority) Close() { panic("stub") }
+// Close ends the authority for good: what runs is cancelled, an ask under way is given up, later calls are refused. It
+// returns when every event has been told; it does not wait for a commit that hangs in the kernel.
+func (a *Authority) Close() {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return
+	}
+	a.closed = true
+	a.epoch++
+	a.err = unavailable("closed", nil)
+	shown := a.shown
+	end := a.retire(rootbound.AuthorityUnavailable)
+	a.notes.add(Event{Kind: "closed", Snapshot: shown}, false)
+	a.mu.Unlock()
+	end()
+	a.stop()
+	if a.opt.Drop != nil {
+		a.opt.Drop(shown, nil)
+	}
+	a.ids.close()
+	a.notes.flush()
+}
 
 // Status is for people.
 type Status struct {
@@ -144,68 +196,32 @@ type Status struct {
 	Err        error
 }
 
-func (a *Authority) Status() Status { panic("stub") }
-
-// Grant is one approved root of a snapshot.
-type Grant struct {
-	ID      rootbound.RootID   // the project's id if the root is the project itself, else the root id of the object
-	Name    string             // the client's display name, may be empty
-	Project *rootbound.Project // where rights and rules come from; never changed
-	Prefix  string             // where the root lies inside the project, "" = the project itself
-	Root    *beneath.Root
-	Shown   string // absolute, as granted or declared: for list_allowed_directories
+// Status describes the authority now.
+func (a *Authority) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := Status{ID: a.id, Generation: a.gen, Verdicts: a.verdict, State: "stale"}
+	if a.cur != nil {
+		s.Source, s.Grants = a.cur.Source, a.cur.Grants
+	}
+	switch {
+	case a.closed:
+		s.State = "closed"
+	case a.life != nil:
+		s.State = "current"
+	case a.flight != nil:
+		s.State = "pending"
+	case a.err != nil:
+		s.State = "unavailable"
+	case a.gen == 0:
+		s.State = "unasked"
+	}
+	if a.err != nil {
+		s.Err = a.err
+	}
+	return s
 }
 
-// Snapshot is immutable. Set's member i is Grants[i]; Set's mark i is Marks[i].
-type Snapshot struct {
-	Authority                 string
-	Generation                rootbound.Generation
-	Mode                      Mode
-	Source                    string // ceiling, roots, roots_unsupported, empty_first
-	Capability                Capability
-	Grants                    []Grant
-	Set                       *beneath.Set
-	Marks                     []Mark // every project of the ceiling that has a directory, granted or not
-	RootsDigest, PolicyDigest string
-	Verdicts                  []Verdict
+func unavailable(detail string, cause error) *rootbound.Error {
+	return &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: detail, Retryable: detail != "closed", Err: cause}
 }
-
-// ProjectDigest is the approved-root digest of one project, empty if nothing of it is granted.
-func (s *Snapshot) ProjectDigest(id rootbound.RootID) string { panic("stub") }
-
-// Mark is a project's directory by identity, for the innermost-project rule. A revoked project has a copy of its
-// Project without any rights, so that its objects stay out of reach through a project around it.
-type Mark struct {
-	Project *rootbound.Project
-	Root    *beneath.Root
-	Revoked bool
-}
-
-// Use is one request's hold on a snapshot. Release exactly once, after the last use of its handles.
-type Use struct{ Origin *rootbound.Origin }
-
-func (u *Use) Snapshot() *Snapshot { panic("stub") }
-func (u *Use) Release()            { panic("stub") }
-
-// Stale is nil while the generation is current: one atomic load, for loops. Else the *rootbound.Error to return.
-func (u *Use) Stale() error { panic("stub") }
-
-// CheckRoot checks that grant i's spelled path (and its project's) still reaches the pinned object: before each mutation,
-// at most 1 s old for reads. root_replaced otherwise. Safe for concurrent use.
-func (u *Use) CheckRoot(i int, mutates bool) error { panic("stub") }
-
-// Hold keeps the snapshot's handles beyond Release, for work that cannot be stopped (a call that hangs in the kernel).
-// release exactly once. Safe for concurrent use.
-func (u *Use) Hold() (release func()) { panic("stub") }
-
-// Committed reports whether an effect was published under this use.
-func (u *Use) Committed() bool { panic("stub") }
-
-// Commit runs publish under a lease. publish makes only system calls that show an effect under a name.
-func (u *Use) Commit(publish func() error) error { panic("stub") }
-
-// With puts a Use into a context that also ends when the generation does; call the function when the request is over.
-func With(ctx context.Context, u *Use) (context.Context, func()) { panic("stub") }
-
-// From returns the request's Use: no_scope without one.
-func From(ctx context.Context) (*Use, error) { panic("stub") }

@@ -1,0 +1,405 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileuri"
+)
+
+// The sources of a snapshot.
+const (
+	fromCeiling = "ceiling"
+	fromRoots   = "roots"
+	unsupported = "roots_unsupported"
+	emptyFirst  = "empty_first"
+)
+
+// Bounds of one answer (contract §3).
+const (
+	maxEntries = 256
+	maxURI     = 4 << 10 // bytes
+	maxName    = 256     // bytes of a display name, more is cut
+)
+
+// situation is what an answer is judged in.
+type situation struct {
+	cap   Capability
+	ans   *Answer
+	err   error     // of the ask
+	heard bool      // a good answer came before
+	later bool      // an empty list is a revocation
+	base  *Snapshot // narrow this one instead of the ceiling
+}
+
+// draft is the outcome: a snapshot without generation, or why there is none.
+type draft struct {
+	s        *Snapshot // one reference, the caller's
+	err      *rootbound.Error
+	verdicts []Verdict
+	source   string
+	good     bool // the answer was a list
+	entries  int
+}
+
+// judge is the table of contract §2 up to the point where roots are looked at.
+func (a *Authority) judge(s situation) (source string, err *rootbound.Error) {
+	none := func(detail string) *rootbound.Error {
+		return &rootbound.Error{Reason: rootbound.NoScope, Detail: detail}
+	}
+	switch {
+	case a.opt.Mode == Ignore:
+		return fromCeiling, nil
+	case s.cap.Declared && errors.Is(s.err, ErrUnsupported) && !s.heard:
+		if a.opt.Mode != Narrow {
+			return unsupported, none(unsupported)
+		}
+		return unsupported, nil
+	case !s.cap.Declared:
+		if a.opt.Mode != Narrow {
+			return "", none("the client declares no roots")
+		}
+		return fromCeiling, nil
+	case errors.Is(s.err, ErrMalformed):
+		return "", &rootbound.Error{Reason: rootbound.RootsMalformed, Err: s.err}
+	case s.err != nil:
+		return "", unavailable(failure(s.err), s.err)
+	case s.ans == nil:
+		return "", unavailable("no answer", nil)
+	}
+	if d := malformed(s.ans); d != "" {
+		return "", &rootbound.Error{Reason: rootbound.RootsMalformed, Detail: d}
+	}
+	if len(s.ans.Roots) > 0 {
+		return fromRoots, nil
+	}
+	if a.opt.EmptyIsCeiling && !s.later && a.opt.Mode == Narrow {
+		return emptyFirst, nil
+	}
+	return "", &rootbound.Error{Reason: rootbound.RootsEmpty}
+}
+
+func failure(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, ErrUnsupported):
+		return unsupported
+	}
+	return "error"
+}
+
+func malformed(ans *Answer) string {
+	if ans.Roots == nil {
+		return "not a list"
+	}
+	if len(ans.Roots) > maxEntries {
+		return fmt.Sprintf("more than %d entries", maxEntries)
+	}
+	for _, e := range ans.Roots {
+		if e.URI == "" {
+			return "an entry without a URI"
+		}
+		if len(e.URI) > maxURI {
+			return fmt.Sprintf("a URI over %d bytes", maxURI)
+		}
+	}
+	return ""
+}
+
+// target is what roots are intersected with: a pinned project, or a grant of the snapshot to be narrowed.
+type target struct {
+	Grant
+	revoked bool
+}
+
+// draft judges an answer and opens what it approves. It asks nobody and changes nothing but the registry of root ids.
+func (a *Authority) draft(ctx context.Context, in situation) draft {
+	d := draft{}
+	d.source, d.err = a.judge(in)
+	d.good = in.ans != nil && in.err == nil && (d.err == nil || d.err.Reason == rootbound.RootsEmpty)
+	if d.err != nil {
+		return d
+	}
+	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, PolicyDigest: a.policy}
+	version, held := a.ceiling.hold()
+	gone := a.gone()
+	targets := make([]target, 0, len(held))
+	for _, p := range held {
+		m := Mark{Project: p.project, Root: p.root, Revoked: gone(p.project.ID)}
+		t := target{Grant{ID: p.project.ID, Project: p.project, Root: p.root, Shown: p.project.Dir, project: p.root}, m.Revoked}
+		if m.Revoked {
+			none := *p.project
+			none.Rights = 0
+			m.Project = &none
+		}
+		s.Marks, targets = append(s.Marks, m), append(targets, t)
+	}
+	if in.base != nil {
+		targets = targets[:0]
+		for _, g := range in.base.Grants {
+			targets = append(targets, target{g, false})
+		}
+	}
+	sc := scope{a: a, gone: gone, targets: targets, client: a.opt.Mode == Client && in.base == nil}
+	if d.source == fromRoots {
+		d.entries = len(in.ans.Roots)
+		sc.roots(ctx, in.ans.Roots)
+	} else {
+		sc.whole()
+	}
+	s.Grants, s.Verdicts, d.verdicts = sc.grants, sc.verdicts, sc.verdicts
+	s.life = &life{version: version} // until it is published
+	s.seal()
+	if len(s.Grants) == 0 {
+		s.drop()
+		d.err = sc.nothing(len(a.ceiling.slots), d.source)
+		return d
+	}
+	d.s = s
+	return d
+}
+
+// scope collects the grants of one answer.
+type scope struct {
+	a        *Authority
+	gone     func(rootbound.RootID) bool
+	targets  []target
+	client   bool
+	grants   []Grant
+	verdicts []Verdict
+	revoked  bool // something was left out because a person took it back
+	overlap  bool // a root was usable, whether or not it met a project
+}
+
+// whole grants every target.
+func (sc *scope) whole() {
+	for _, t := range sc.targets {
+		if t.revoked {
+			sc.revoked = true
+			continue
+		}
+		sc.grant(t.Grant, "", nil)
+	}
+}
+
+// roots judges the entries one by one: a bad one is dropped with its reason and spoils nothing else.
+func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
+	sc.verdicts = make([]Verdict, len(entries))
+	var paths []string
+	var at []int
+	for i, e := range entries {
+		v := &sc.verdicts[i]
+		p, warn, err := fileuri.Parse(e.URI)
+		if err != nil {
+			v.URI = bounded(e.URI, rootbound.MaxEcho)
+			v.Reason, v.Detail = reasonOf(err), detailOf(err)
+			continue
+		}
+		v.URI, v.Warn = bounded(fileuri.Format(p), maxURI), warn
+		paths, at = append(paths, p), append(at, i)
+	}
+	for j, got := range sc.a.open.all(ctx, paths) {
+		v := &sc.verdicts[at[j]]
+		if got.err != nil {
+			v.Reason, v.Detail = reasonOf(got.err), detailOf(got.err)
+			continue
+		}
+		sc.overlap = true
+		sc.root(got.root, bounded(entries[at[j]].Name, maxName), paths[j], v)
+		got.root.Release() // grants hold their own
+	}
+}
+
+// root intersects one approved directory with the targets, by identity: inside one it narrows it, around one it gives
+// exactly that one. Of nested projects the innermost that holds it counts, since its rights and rules are in force there.
+func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
+	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.has(r) {
+		v.Reason = rootbound.RootTooWide
+		return
+	}
+	var inner *target
+	var at string
+	for i := range sc.targets {
+		t := &sc.targets[i]
+		if p, ok := t.Root.Holds(r); ok && (inner == nil || len(p) < len(at)) {
+			inner, at = t, p
+		}
+	}
+	met := false
+	if inner != nil {
+		met = true
+		sc.inside(inner, at, r, name, shown, v)
+	} else if sc.client {
+		met = true
+		sc.alone(r, name, shown, v)
+	}
+	for i := range sc.targets {
+		t := &sc.targets[i]
+		p, ok := r.Holds(t.Root)
+		if !ok || p == "" || sc.client { // in mode client the marks see to a project inside the root
+			continue
+		}
+		met = true
+		if t.revoked {
+			sc.revoked = true
+			v.fail(rootbound.RevokedByUser, "")
+			continue
+		}
+		v.pass(sc.grant(t.Grant, "", beneathOf(r, p)))
+	}
+	if !met {
+		v.fail(rootbound.NoOverlap, "")
+	}
+}
+
+// inside grants the part of a target that r is.
+func (sc *scope) inside(t *target, at string, r *beneath.Root, name, shown string, v *Verdict) {
+	if t.revoked {
+		sc.revoked = true
+		v.fail(rootbound.RevokedByUser, "")
+		return
+	}
+	if at == "" {
+		v.pass(sc.grant(t.Grant, name, beneathOf(r, "")))
+		return
+	}
+	id, err := sc.id(r)
+	if err != nil {
+		v.fail(reasonOf(err), detailOf(err))
+		return
+	}
+	g := Grant{ID: id, Project: t.Project, Prefix: path.Join(t.Prefix, at), Root: r, Shown: shown, project: t.project}
+	more := append(beneathOf(t.Root, at), beneathOf(r, "")...)
+	for _, s := range t.spelled {
+		more = append(more, join(s, at))
+	}
+	v.pass(sc.grant(g, name, more))
+}
+
+// alone grants a root of its own, with what a directory argument would have (mode client).
+func (sc *scope) alone(r *beneath.Root, name, shown string, v *Verdict) {
+	id, err := sc.id(r)
+	if err != nil {
+		v.fail(reasonOf(err), detailOf(err))
+		return
+	}
+	p := sc.a.opt.ClientProject
+	p.ID, p.Dir = id, shown
+	v.pass(sc.grant(Grant{ID: id, Project: &p, Root: r, Shown: shown}, name, beneathOf(r, "")))
+}
+
+func (sc *scope) id(r *beneath.Root) (rootbound.RootID, error) {
+	id, err := sc.a.ids.of(r, sc.a.ceiling.has)
+	if err == nil && sc.gone(id) {
+		sc.revoked = true
+		return "", &rootbound.Error{Reason: rootbound.RevokedByUser}
+	}
+	return id, err
+}
+
+// grant adds g, or only its name and spellings if that object is granted already.
+func (sc *scope) grant(g Grant, name string, spelled []string) rootbound.RootID {
+	i := slices.IndexFunc(sc.grants, func(h Grant) bool { return h.Root.ID() == g.Root.ID() })
+	if i < 0 {
+		g.Root.Retain()
+		g.spelled = slices.Clone(g.spelled)
+		i, sc.grants = len(sc.grants), append(sc.grants, g)
+	}
+	h := &sc.grants[i]
+	if h.Name == "" {
+		h.Name = name
+	}
+	for _, s := range spelled {
+		if s != h.Root.Spelled() && s != h.Root.Path() && !slices.Contains(h.spelled, s) {
+			h.spelled = append(h.spelled, s)
+		}
+	}
+	return h.ID
+}
+
+// nothing says why no grant is left.
+func (sc *scope) nothing(configured int, source string) *rootbound.Error {
+	e := &rootbound.Error{Reason: rootbound.NoOverlap}
+	switch {
+	case sc.revoked:
+		return &rootbound.Error{Reason: rootbound.RevokedByUser}
+	case source != fromRoots && configured > 0:
+		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no configured folder exists"}
+	case source != fromRoots:
+		return &rootbound.Error{Reason: rootbound.NoScope}
+	case sc.client:
+		e.Reason = rootbound.NoScope
+	}
+	if sc.overlap && !sc.client {
+		e.Detail = fmt.Sprintf("configured %d folders, client %d, no overlap", configured, len(sc.verdicts))
+		return e
+	}
+	for _, v := range sc.verdicts {
+		if v.Reason != "" {
+			e.Detail = string(v.Reason)
+			break
+		}
+	}
+	return e
+}
+
+func (v *Verdict) pass(id rootbound.RootID) {
+	if v.Root == "" {
+		v.Root, v.Reason, v.Detail = id, "", ""
+	}
+}
+
+func (v *Verdict) fail(r rootbound.Reason, detail string) {
+	if v.Root == "" {
+		v.Reason, v.Detail = r, detail
+	}
+}
+
+// beneathOf are the spellings of what lies at rel inside r.
+func beneathOf(r *beneath.Root, rel string) []string {
+	return []string{join(r.Spelled(), rel), join(r.Path(), rel)}
+}
+
+func join(dir, rel string) string {
+	if rel == "" {
+		return dir
+	}
+	sep := string(filepath.Separator)
+	return strings.TrimSuffix(dir, sep) + sep + filepath.FromSlash(rel)
+}
+
+// bounded makes text fit for a record: valid UTF-8, at most n bytes.
+func bounded(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+		for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
+			s = s[:len(s)-1]
+		}
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+func reasonOf(err error) rootbound.Reason {
+	var e *rootbound.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return rootbound.InternalError
+}
+
+func detailOf(err error) string {
+	var e *rootbound.Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return ""
+}

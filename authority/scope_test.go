@@ -1,0 +1,527 @@
+package authority
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rootbound/rootbound"
+)
+
+// The table of contract §2: rows are modes, columns are what the client says.
+func TestModes(t *testing.T) {
+	top := tree(t, "a/sub", "b", "out")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite), project("b", top+"/b", rootbound.ReadOnly))
+	none := ceiling(t)
+	both, sub := []string{top + "/a", top + "/b"}, []string{top + "/a/sub"}
+	undeclared := &client{}
+	list, empty := declared(uri(top, "a/sub"), uri(top, "out")), declared()
+	failing := &client{cap: Capability{Declared: true}, err: errors.New("-32603")}
+	malformed := &client{cap: Capability{Declared: true}, err: ErrMalformed}
+	null := &client{cap: Capability{Declared: true}, ans: &Answer{}}
+	lacking := &client{cap: Capability{Declared: true}, err: ErrUnsupported}
+	for _, c := range []struct {
+		name   string
+		mode   Mode
+		ceil   *Ceiling
+		client *client
+		paths  []string
+		reason rootbound.Reason
+		detail string
+		source string
+	}{
+		{"narrow, not declared", Narrow, ceil, undeclared, both, "", "", "ceiling"},
+		{"narrow, list", Narrow, ceil, list, sub, "", "", "roots"},
+		{"narrow, empty", Narrow, ceil, empty, nil, rootbound.RootsEmpty, "", ""},
+		{"narrow, error", Narrow, ceil, failing, nil, rootbound.AuthorityUnavailable, "error", ""},
+		{"narrow, malformed", Narrow, ceil, malformed, nil, rootbound.RootsMalformed, "", ""},
+		{"narrow, null", Narrow, ceil, null, nil, rootbound.RootsMalformed, "not a list", ""},
+		{"narrow, -32601", Narrow, ceil, lacking, both, "", "", "roots_unsupported"},
+		{"narrow, nothing configured", Narrow, none, undeclared, nil, rootbound.NoScope, "", ""},
+		{"client, not declared", Client, none, undeclared, nil, rootbound.NoScope, "the client declares no roots", ""},
+		{"client, list", Client, none, list, []string{top + "/a/sub", top + "/out"}, "", "", "roots"},
+		{"client, empty", Client, none, empty, nil, rootbound.RootsEmpty, "", ""},
+		{"client, error", Client, none, failing, nil, rootbound.AuthorityUnavailable, "error", ""},
+		{"client, null", Client, none, null, nil, rootbound.RootsMalformed, "not a list", ""},
+		{"client, -32601", Client, none, lacking, nil, rootbound.NoScope, "roots_unsupported", ""},
+		{"default without projects", "", none, list, []string{top + "/a/sub", top + "/out"}, "", "", "roots"},
+		{"default with projects", "", ceil, list, sub, "", "", "roots"},
+		{"ignore, not declared", Ignore, ceil, undeclared, both, "", "", "ceiling"},
+		{"ignore, list", Ignore, ceil, list, both, "", "", "ceiling"},
+		{"ignore, empty", Ignore, ceil, empty, both, "", "", "ceiling"},
+		{"ignore, error", Ignore, ceil, failing, both, "", "", "ceiling"},
+		{"ignore, nothing configured", Ignore, none, list, nil, rootbound.NoScope, "", ""},
+		{"require, not declared", Require, ceil, undeclared, nil, rootbound.NoScope, "the client declares no roots", ""},
+		{"require, list", Require, ceil, list, sub, "", "", "roots"},
+		{"require, empty", Require, ceil, empty, nil, rootbound.RootsEmpty, "", ""},
+		{"require, error", Require, ceil, failing, nil, rootbound.AuthorityUnavailable, "error", ""},
+		{"require, -32601", Require, ceil, lacking, nil, rootbound.NoScope, "roots_unsupported", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := c.client.asked()
+			a := c.client.authority(t, c.ceil, mode(c.mode))
+			if c.reason != "" {
+				denied(t, a, c.reason, c.detail)
+				if s := a.Status(); s.State != "unavailable" || s.Generation != 0 {
+					t.Errorf("status %+v", s)
+				}
+			} else {
+				u := acquire(t, a, true)
+				defer u.Release()
+				if d := cmp.Diff(c.paths, paths(u)); d != "" {
+					t.Error(d)
+				}
+				if s := u.Snapshot(); s.Source != c.source || s.Generation != 1 {
+					t.Errorf("source %q, generation %d", s.Source, s.Generation)
+				}
+			}
+			if c.mode == Ignore && c.client.asked() != before {
+				t.Error("asked")
+			}
+		})
+	}
+}
+
+// -32601 to the first ask is "not supported"; after a good answer it is a failed refresh.
+func TestUnsupportedOnlyFirst(t *testing.T) {
+	top := tree(t, "a")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite))
+	c := &client{cap: Capability{Declared: true}, err: ErrUnsupported}
+	a := c.authority(t, ceil)
+	for range 3 {
+		granted(t, a, true)
+	}
+	if c.asked() != 1 {
+		t.Errorf("%d asks: it counts as not declared", c.asked())
+	}
+	a.Invalidate(rootbound.GenerationStale) // it announces a change: it may have learned to answer
+	granted(t, a, true)
+	if c.asked() != 2 {
+		t.Errorf("%d asks", c.asked())
+	}
+	c.set(func(c *client) { c.err, c.ans = nil, answer(uri(top, "a")) })
+	a.Invalidate(rootbound.GenerationStale)
+	if u := acquire(t, a, true); u.Snapshot().Source != "roots" {
+		t.Error(u.Snapshot().Source)
+	}
+	c.set(func(c *client) { c.err = ErrUnsupported })
+	denied2 := func() {
+		_, err := a.Acquire(context.Background(), true)
+		isReason(t, err, rootbound.AuthorityUnavailable, "roots_unsupported")
+	}
+	denied2()
+	denied2()
+}
+
+func TestG04EmptyIsNotEverything(t *testing.T) {
+	top := tree(t, "a")
+	for _, m := range []Mode{Narrow, Client, Require} {
+		projects := []rootbound.Project{project("a", top+"/a", rootbound.ReadWrite)}
+		if m == Client {
+			projects = nil
+		}
+		c := declared()
+		a := c.authority(t, ceiling(t, projects...), mode(m))
+		denied(t, a, rootbound.RootsEmpty, "")
+		// Later, too, and while something is in flight.
+		c.set(func(c *client) { c.ans = answer(uri(top, "a")) })
+		u := acquire(t, a, false)
+		defer u.Release()
+		c.set(func(c *client) { c.ans = answer() })
+		a.MarkStale(rootbound.GenerationStale, 0)
+		denied(t, a, rootbound.RootsEmpty, "")
+		if u.Commit(func() error { return nil }) == nil {
+			t.Error("the old roots still commit")
+		}
+	}
+}
+
+// --on-empty=ceiling: an empty list is no opinion as long as it is the first and was not announced to have changed.
+func TestEmptyFirst(t *testing.T) {
+	top := tree(t, "a")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite))
+	noOpinion := func(o *Options) { o.EmptyIsCeiling = true }
+	c := declared()
+	c.cap.ListChanged = false
+	a := c.authority(t, ceil, noOpinion)
+	a.Invalidate(rootbound.GenerationStale) // before the first answer: it still is the first
+	for range 3 {
+		u := acquire(t, a, true)
+		if s := u.Snapshot(); s.Source != "empty_first" || s.Generation != 1 {
+			t.Fatalf("%q, generation %d", s.Source, s.Generation)
+		}
+		u.Release()
+	}
+	a.Invalidate(rootbound.GenerationStale)
+	denied(t, a, rootbound.RootsEmpty, "")
+
+	c = declared(uri(top, "a"))
+	a = c.authority(t, ceil, noOpinion)
+	granted(t, a, false)
+	c.set(func(c *client) { c.ans = answer() })
+	a.Invalidate(rootbound.GenerationStale)
+	denied(t, a, rootbound.RootsEmpty, "")
+
+	c = declared()
+	denied(t, c.authority(t, ceiling(t), noOpinion, mode(Client)), rootbound.RootsEmpty, "")
+	denied(t, c.authority(t, ceil, noOpinion, mode(Require)), rootbound.RootsEmpty, "")
+}
+
+func TestG05MissingIsNotEmpty(t *testing.T) {
+	top := tree(t, "a")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite))
+	for _, empty := range []bool{false, true} {
+		on := func(o *Options) { o.EmptyIsCeiling = empty }
+		for _, c := range []struct {
+			name   string
+			ans    *Answer
+			err    error
+			reason rootbound.Reason
+			detail string
+		}{
+			{"null", &Answer{}, nil, rootbound.RootsMalformed, "not a list"},
+			{"no uri", &Answer{Roots: []RootEntry{{Name: "x"}}}, nil, rootbound.RootsMalformed, "an entry without a URI"},
+			{"malformed", nil, ErrMalformed, rootbound.RootsMalformed, ""},
+			{"error", nil, errors.New("x"), rootbound.AuthorityUnavailable, "error"},
+			{"nothing", nil, nil, rootbound.AuthorityUnavailable, "no answer"},
+		} {
+			a := (&client{cap: Capability{Declared: true}, ans: c.ans, err: c.err}).authority(t, ceil, on)
+			_, err := a.Acquire(context.Background(), false)
+			var e *rootbound.Error
+			if !errors.As(err, &e) || e.Reason != c.reason || e.Detail != c.detail {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		// The other way round: not declared is no empty list.
+		granted(t, (&client{}).authority(t, ceil, on), true)
+	}
+}
+
+func TestMalformedAnswers(t *testing.T) {
+	top := tree(t, "a")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite))
+	many := make([]string, maxEntries+1)
+	for i := range many {
+		many[i] = uri(top, "a")
+	}
+	denied(t, declared(many...).authority(t, ceil), rootbound.RootsMalformed, "more than 256 entries")
+	granted(t, declared(many[1:]...).authority(t, ceil), false)
+	long := uri(top, "a") + strings.Repeat("/.", 4096)
+	denied(t, declared(uri(top, "a"), long).authority(t, ceil), rootbound.RootsMalformed, "a URI over 4096 bytes")
+	granted(t, declared(long[:maxURI]).authority(t, ceil), false)
+}
+
+// The whole answers of the shared cases, and the conditions that hold after parsing.
+func TestAnswerCases(t *testing.T) {
+	b, err := os.ReadFile("../fileuri/testdata/root-uris.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type verdict struct {
+		Accept *string
+		Refuse rootbound.Reason
+		Detail string
+		Warn   string
+		Then   rootbound.Reason
+		Modes  []Mode
+		Each   []verdict
+	}
+	var f struct {
+		Cases []struct {
+			ID     string
+			URI    string
+			Answer *struct {
+				Roots []struct{ URI, Name *string }
+			}
+			Posix verdict
+		}
+	}
+	if err := json.Unmarshal(b, &f); err != nil {
+		t.Fatal(err)
+	}
+	top := tree(t, "home/u/ws/second", "home/u/a b", "home/u/b c")
+	ran := 0
+	for _, c := range f.Cases {
+		if c.Answer == nil && c.Posix.Then == "" {
+			continue
+		}
+		ran++
+		t.Run(c.ID, func(t *testing.T) {
+			here := func(u string) string { return strings.Replace(u, "file:///home", "file://"+top+"/home", 1) }
+			cl := declared()
+			if c.Answer == nil {
+				cl.ans = answer(here(c.URI))
+			} else {
+				cl.ans = &Answer{}
+				for _, r := range c.Answer.Roots {
+					e := RootEntry{}
+					if r.URI != nil {
+						e.URI = here(*r.URI)
+					}
+					cl.ans.Roots = append(cl.ans.Roots, e)
+				}
+			}
+			a := cl.authority(t, ceiling(t), mode(Client))
+			u, err := a.Acquire(context.Background(), false)
+			if c.Posix.Refuse != "" {
+				isReason(t, err, c.Posix.Refuse, a.Status().Err.(*rootbound.Error).Detail)
+				return
+			}
+			got := a.Status().Verdicts
+			if c.Posix.Then != "" {
+				if len(got) != 1 || got[0].Reason != c.Posix.Then {
+					t.Fatalf("%+v, want %s", got, c.Posix.Then)
+				}
+				isReason(t, err, rootbound.NoScope, string(c.Posix.Then))
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer u.Release()
+			for i, v := range c.Posix.Each {
+				if got[i].Reason != v.Refuse || got[i].Detail != v.Detail || got[i].Warn != v.Warn || (v.Accept != nil) != (got[i].Root != "") {
+					t.Errorf("entry %d: %+v, want %+v", i, got[i], v)
+				}
+			}
+		})
+	}
+	if ran < 6 {
+		t.Errorf("only %d cases", ran)
+	}
+}
+
+func TestG21OneBadRootDoesNotPoison(t *testing.T) {
+	top := tree(t, "a", "b/c")
+	if err := os.WriteFile(top+"/file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite), project("b", top+"/b", rootbound.ReadWrite))
+	bad := map[string]rootbound.Reason{
+		"vscode-remote://wsl%2Bu/home": rootbound.RootNotFile, "/bare": rootbound.RootNotFile, "file://host/x": rootbound.RootRemote,
+		"file:///%zz": rootbound.RootURIInvalid, "file:///a/../b": rootbound.RootURIInvalid, uri(top, "missing"): rootbound.RootUnusable,
+		uri(top, "file"): rootbound.RootUnusable, "file:///proc/self": rootbound.RootUnusable, uri(top): "",
+	}
+	for u, reason := range bad {
+		if reason == "" {
+			continue
+		}
+		for _, list := range [][]string{{u, uri(top, "b/c")}, {uri(top, "b/c"), u}} {
+			a := declared(list...).authority(t, ceil)
+			if got := granted(t, a, false); !slices.Equal(got, []string{top + "/b/c"}) {
+				t.Errorf("%s: granted %v", u, got)
+			}
+			i := slices.Index(list, u)
+			if v := a.Status().Verdicts; v[i].Reason != reason || v[1-i].Reason != "" || v[1-i].Root == "" {
+				t.Errorf("%s: %+v", u, v)
+			}
+		}
+		// Alone: nothing is left, and the first one's reason says why.
+		denied(t, declared(u, "untitled:x").authority(t, ceil), rootbound.NoOverlap, string(reason))
+		denied(t, declared(u, "untitled:x").authority(t, ceiling(t), mode(Client)), rootbound.NoScope, string(reason))
+	}
+}
+
+func TestIntersection(t *testing.T) {
+	top := tree(t, "p/a/in", "p/a/nested/x", "p/b", "p/ab", "other")
+	for name, to := range map[string]string{"link": "p/a", "linkin": "p/a/in", "plink": "p"} {
+		if err := os.Symlink(top+"/"+to, top+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ceil := ceiling(t,
+		project("a", top+"/p/a", rootbound.ReadWrite), project("b", top+"/link/../b", rootbound.ReadOnly),
+		project("n", top+"/p/a/nested", rootbound.ReadOnly))
+	type grant struct {
+		Path    string
+		Project rootbound.RootID
+		Prefix  string
+		Own     bool // the grant's id is the project's
+	}
+	for _, c := range []struct {
+		name   string
+		roots  []string
+		grants []grant
+		detail string
+	}{
+		{"the project itself", []string{"p/a"}, []grant{{"p/a", "a", "", true}, {"p/a/nested", "n", "", true}}, ""},
+		{"inside", []string{"p/a/in"}, []grant{{"p/a/in", "a", "in", false}}, ""},
+		{"inside, through a link", []string{"linkin"}, []grant{{"p/a/in", "a", "in", false}}, ""},
+		{"the project through a link", []string{"link"}, []grant{{"p/a", "a", "", true}, {"p/a/nested", "n", "", true}}, ""},
+		{"around one", []string{"p"}, []grant{{"p/a", "a", "", true}, {"p/b", "b", "", true}, {"p/a/nested", "n", "", true}}, ""},
+		{"around all, through a link", []string{"plink"}, []grant{{"p/a", "a", "", true}, {"p/b", "b", "", true}, {"p/a/nested", "n", "", true}}, ""},
+		{"inside the nested one", []string{"p/a/nested/x"}, []grant{{"p/a/nested/x", "n", "x", false}}, ""},
+		{"two spellings are one root", []string{"p/a/in", "linkin", "p/a/in/"}, []grant{{"p/a/in", "a", "in", false}}, ""},
+		{"a sibling with the same beginning", []string{"p/ab", "p/b"}, []grant{{"p/b", "b", "", true}}, ""},
+		{"none", []string{"other", "p/ab"}, nil, "configured 3 folders, client 2, no overlap"},
+		{"the top", []string{"/"}, []grant{{"p/a", "a", "", true}, {"p/b", "b", "", true}, {"p/a/nested", "n", "", true}}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var list []string
+			for _, r := range c.roots {
+				if r == "/" {
+					list = append(list, "file:///")
+				} else {
+					list = append(list, "file://"+top+"/"+r)
+				}
+			}
+			a := declared(list...).authority(t, ceil)
+			if c.grants == nil {
+				denied(t, a, rootbound.NoOverlap, c.detail)
+				return
+			}
+			u := acquire(t, a, false)
+			defer u.Release()
+			var got []grant
+			for _, g := range u.Snapshot().Grants {
+				rel, _ := filepath.Rel(top, g.Root.Path())
+				got = append(got, grant{rel, g.Project.ID, g.Prefix, g.ID == g.Project.ID})
+			}
+			if d := cmp.Diff(c.grants, got); d != "" {
+				t.Error(d)
+			}
+			for _, r := range list { // every spelling of a root leads into the set
+				p := strings.TrimPrefix(r, "file://")
+				if len(c.grants) == 1 && r != "file:///" {
+					if _, ok := u.Snapshot().Set.Map(p + "/x"); !ok && p != top+"/p/ab" {
+						t.Errorf("%s leads nowhere", p)
+					}
+				}
+			}
+			if len(u.Snapshot().Marks) != 3 {
+				t.Errorf("%d marks", len(u.Snapshot().Marks))
+			}
+		})
+	}
+}
+
+// The spellings of what is granted: the project's own, the root's own, and what follows from both.
+func TestSpellings(t *testing.T) {
+	top := tree(t, "p/a/in")
+	for name, to := range map[string]string{"plink": "p", "rlink": "p/a/in"} {
+		if err := os.Symlink(top+"/"+to, top+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ceil := ceiling(t, project("a", top+"/plink/a", rootbound.ReadWrite))
+	check := func(root string, yes, no []string) {
+		t.Helper()
+		u := acquire(t, declared(uri(top, root)).authority(t, ceil), false)
+		defer u.Release()
+		for _, p := range yes {
+			if ref, ok := u.Snapshot().Set.Map(top + "/" + p); !ok || ref.Path != "f" {
+				t.Errorf("root %s: %s is %v, %v", root, p, ref, ok)
+			}
+		}
+		for _, p := range no {
+			if ref, ok := u.Snapshot().Set.Map(top + "/" + p); ok {
+				t.Errorf("root %s: %s is %v", root, p, ref)
+			}
+		}
+	}
+	check("rlink", []string{"rlink/f", "p/a/in/f", "plink/a/in/f"}, []string{"p/a/f", "plink/a/f", "p/f"})
+	check("p", []string{"p/a/f", "plink/a/f"}, []string{"p/f", "rlink/f"})
+}
+
+func TestG03RootsNeverWiden(t *testing.T) {
+	top := tree(t, "p/a/in/x", "p/a/nested/y", "p/b", "out/z", "p/secret")
+	if err := os.Symlink(top+"/out", top+"/p/a/exit"); err != nil {
+		t.Fatal(err)
+	}
+	ceil := ceiling(t, project("a", top+"/p/a", rootbound.ReadOnly), project("n", top+"/p/a/nested", rootbound.List))
+	all := []string{"", "p", "p/a", "p/a/in", "p/a/in/x", "p/a/nested", "p/a/nested/y", "p/b", "out", "out/z", "p/secret", "p/a/exit", "p/a/exit/z", "missing"}
+	for i := range all {
+		for j := range all {
+			a := declared(uri(top, all[i]), uri(top, all[j])).authority(t, ceil)
+			u, err := a.Acquire(context.Background(), true)
+			if err != nil {
+				isReason(t, err, rootbound.NoOverlap, err.(*rootbound.Error).Detail)
+				continue
+			}
+			for _, g := range u.Snapshot().Grants {
+				p := g.Root.Path()
+				want := rootbound.ReadOnly
+				switch {
+				case within(top+"/p/a/nested", p):
+					want = rootbound.List
+				case !within(top+"/p/a", p):
+					t.Errorf("roots %s, %s: granted %s", all[i], all[j], p)
+				}
+				if g.Project.Rights != want {
+					t.Errorf("roots %s, %s: %s has %s", all[i], all[j], p, g.Project.Rights)
+				}
+				if !within(top+"/"+all[i], p) && !within(top+"/"+all[j], p) {
+					if real, _ := filepath.EvalSymlinks(top + "/" + all[i]); !within(real, p) {
+						t.Errorf("roots %s, %s: granted %s, which neither holds", all[i], all[j], p)
+					}
+				}
+			}
+			u.Release()
+		}
+	}
+}
+
+func TestG20NoCwdFallback(t *testing.T) {
+	top := tree(t, "cwd/sub", "home", "a")
+	t.Chdir(top + "/cwd")
+	t.Setenv("HOME", top+"/home")
+	silent := &client{cap: Capability{Declared: true}, err: errors.New("x")}
+	for _, c := range []*client{{}, declared(), silent, declared("file:relative"), declared("sub"), declared("file://./sub"), declared(".")} {
+		for _, m := range []Mode{Narrow, Client, Ignore, Require, ""} {
+			for _, ceil := range []*Ceiling{ceiling(t), ceiling(t, project("gone", top+"/gone", rootbound.Full))} {
+				a := c.authority(t, ceil, mode(m), func(o *Options) { o.EmptyIsCeiling, o.AllowWide = true, true })
+				u, err := a.Acquire(context.Background(), false)
+				if u != nil {
+					t.Fatalf("mode %q: granted %v", m, paths(u))
+				}
+				if e := new(rootbound.Error); !errors.As(err, &e) {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+func TestClientMode(t *testing.T) {
+	top := tree(t, "home/u/work", "srv")
+	t.Setenv("HOME", top+"/home/u")
+	c, err := Open(nil, CeilingOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ro := func(o *Options) { o.ClientProject = rootbound.Project{Rights: rootbound.ReadOnly, MaxRead: 7} }
+	for _, wide := range []string{"/", top, top + "/home", top + "/home/u", "/root", "/home"} {
+		if _, err := os.Stat(wide); err != nil {
+			continue
+		}
+		a := declared(uri(wide), uri(top, "home/u/work")).authority(t, c, ro)
+		u := acquire(t, a, false)
+		if got := paths(u); !slices.Equal(got, []string{top + "/home/u/work"}) {
+			t.Errorf("%s: granted %v", wide, got)
+		}
+		if v := a.Status().Verdicts[0]; v.Reason != rootbound.RootTooWide {
+			t.Errorf("%s: %+v", wide, v)
+		}
+		g := u.Snapshot().Grants[0]
+		if g.Project.Rights != rootbound.ReadOnly || g.Project.MaxRead != 7 || g.Project.ID != g.ID || g.Project.Dir != top+"/home/u/work" {
+			t.Errorf("%+v", g.Project)
+		}
+		u.Release()
+		denied(t, declared(uri(wide)).authority(t, c), rootbound.NoScope, "root_too_wide")
+		granted(t, declared(uri(wide)).authority(t, c, func(o *Options) { o.AllowWide = true }), false)
+	}
+	// A project of the operator keeps its rights, whatever the client calls it.
+	one := ceiling(t, project("srv", top+"/srv", rootbound.ReadOnly))
+	u := acquire(t, declared(uri(top, "srv"), uri(top, "home")).authority(t, one, mode(Client)), false)
+	defer u.Release()
+	if g := u.Snapshot().Grants; len(g) != 2 || g[0].Project.Rights != rootbound.ReadOnly || g[1].Project.Rights != rootbound.ReadWrite {
+		t.Errorf("%+v", g)
+	}
+}
