@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,7 +52,7 @@ func TestLocksBetweenProcesses(t *testing.T) {
 func TestLocksInOneProcess(t *testing.T) {
 	d := open(t)
 	l, other := locks(t, d), locks(t, d) // a second open excludes like a second process
-	n := 0
+	var n atomic.Int64                   // read and written in two steps: what only the lock makes one
 	done := make(chan error)
 	const each = 100
 	for i := range 8 {
@@ -67,7 +69,9 @@ func TestLocksInOneProcess(t *testing.T) {
 					done <- err
 					return
 				}
-				n++
+				old := n.Load()
+				runtime.Gosched()
+				n.Store(old + 1)
 				unlock()
 				unlock()
 			}
@@ -79,8 +83,8 @@ func TestLocksInOneProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n != 8*each {
-		t.Errorf("%d of %d", n, 8*each)
+	if n.Load() != 8*each {
+		t.Errorf("%d of %d", n.Load(), 8*each)
 	}
 	if len(l.queue) != 0 || len(other.queue) != 0 {
 		t.Errorf("queues left: %d, %d", len(l.queue), len(other.queue))

@@ -1,0 +1,300 @@
+// Package config reads what the operator wants: a YAML file, environment variables, flags and directory arguments, in
+// rising order of weight. It validates all of it, says where each value came from, and returns projects and settings. It
+// opens no project and starts nothing.
+//
+//	relative: unique                  # unique, first, explicit
+//	roots: narrow                     # or a mapping:
+//	roots: {mode: narrow, timeout: 5s, on_empty: deny, ask_modern: auto, allow_wide: false}
+//	audit: {path: /var/log/rootbound/audit.jsonl, fsync: mutations, paths: plain, max_size: 64 MiB, keep: 10}
+//	limits: {text: 1 MiB, media: 10 MiB, tree: 50000, list: 1000, search: 100}
+//	confine: auto                     # auto, require, off
+//	fs_timeout: 5s
+//	projects:
+//	  - id: app                       # default: from the directory's name
+//	    dir: ~/src/app                # from the file's directory, if relative
+//	    rights: rw                    # ro, propose, rw, full, or a list of rights
+//	    deny: ["**/secret/**"]
+//	    allow_extensions: [.go, .md]
+//	    max_read: 10 MiB
+//	    max_write: 1 MiB
+//	    presets: {credentials: off}   # credentials and execution are on by default
+//	    mounts: deny                  # allow, deny
+//	    hardlinks: allow              # allow, deny
+//	    moves: within                 # within, across
+//	    copy_across: false
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Config is a valid configuration. A value once loaded: nothing changes it.
+type Config struct {
+	Projects []rootbound.Project // in the operator's order: file, then arguments
+	Client   rootbound.Project   // mode client: rights and rules of each root the client declares
+
+	Relative  string // unique, first, explicit
+	Roots     Roots
+	Audit     Audit
+	Limits    Limits
+	Confine   string // auto, require, off
+	FSTimeout time.Duration
+	NoSlow    bool
+
+	File string // absolute path of the configuration file; empty: none
+
+	origins map[string]Origin
+}
+
+// Roots says what the client's roots mean (contract §2).
+type Roots struct {
+	Mode      string // narrow, client, ignore, require
+	Timeout   time.Duration
+	OnEmpty   string // deny, ceiling
+	AskModern string // auto, never
+	AllowWide bool
+}
+
+// Audit says where decision records go (contract §7).
+type Audit struct {
+	Path    string // absolute; empty: no file
+	Fsync   string // never, mutations, always
+	Paths   string // plain, hash
+	MaxSize int64  // bytes; 0: never set aside
+	Keep    int    // files set aside that are kept; 0: all
+}
+
+// Limits bound what one call returns (contract §6).
+type Limits struct {
+	Text   int64 // bytes of one text read
+	Media  int64 // bytes of one media file
+	Tree   int   // nodes
+	List   int   // entries of a page
+	Search int   // hits of a page
+}
+
+// Origin says where a value came from.
+type Origin struct {
+	Source string // default, file, env, flag, argument
+	Where  string // "FILE:LINE:COLUMN", the variable, the flag; empty for defaults
+}
+
+// String is the origin for people.
+func (o Origin) String() string {
+	if o.Where == "" {
+		return o.Source
+	}
+	return o.Source + " " + o.Where
+}
+
+// Input is what the command line and the environment hold.
+type Input struct {
+	File        string              // --config; empty: ROOTBOUND_CONFIG, or none
+	Flags       map[string]string   // flags that were given, by name without dashes, of those in Settings
+	Dirs        []string            // directory arguments
+	AllowedDirs string              // --allowed-dirs: more of them, with the system's list separator
+	ReadOnly    bool                // --read-only: arguments are granted ro, and projects of the file lose what ro lacks
+	AllowDelete bool                // --allow-delete: arguments are granted full
+	Getenv      func(string) string // os.Getenv
+	Cwd         string              // where relative arguments start; empty: the working directory
+}
+
+// ErrNoDirectories is in the error of Load when arguments were given and none of them can be used (exit code 1).
+var ErrNoDirectories = errors.New("None of the specified directories are accessible") //nolint:staticcheck // printed as it is
+
+// Load reads everything and returns the configuration and warnings, each a line for stderr. The error joins one *Problem
+// for each mistake.
+func Load(in Input) (*Config, []string, error) {
+	if in.Getenv == nil {
+		in.Getenv = os.Getenv
+	}
+	if in.Cwd == "" {
+		cwd, err := os.Getwd()
+		if err != nil {
+			cwd = "" // deleted, perhaps: absolute arguments still work
+		}
+		in.Cwd = cwd
+	}
+	c := &Config{origins: make(map[string]Origin)}
+	for _, s := range Settings() {
+		c.origins[s.Key] = Origin{Source: "default"}
+		if s.Default != "" {
+			if err := s.set(c, s.Default); err != nil {
+				return nil, nil, fmt.Errorf("default of %s: %w", s.Key, err)
+			}
+		}
+	}
+	l := loader{Config: c, in: in}
+	if err := l.file(); err != nil {
+		return nil, nil, err
+	}
+	if err := l.environment(); err != nil {
+		return nil, nil, err
+	}
+	if err := l.flags(); err != nil {
+		return nil, nil, err
+	}
+	if err := l.directories(); err != nil {
+		return nil, l.warnings, err
+	}
+	if err := l.finish(); err != nil {
+		return nil, l.warnings, err
+	}
+	return c, l.warnings, nil
+}
+
+type loader struct {
+	*Config
+	in       Input
+	warnings []string
+}
+
+func (l *loader) file() error {
+	path := l.in.File
+	if path == "" {
+		path = l.in.Getenv("ROOTBOUND_CONFIG")
+	}
+	if path == "" {
+		return nil
+	}
+	path = l.absolute(path, l.in.Cwd)
+	source, err := readBounded(path)
+	if err != nil {
+		return &Problem{File: path, Text: "cannot be read: " + reasonOf(err)}
+	}
+	l.File = path
+	p := newProblems(path, source)
+	if root := parse(source, p); root != nil {
+		d := decoder{problems: p, loader: l, dir: filepath.Dir(path)}
+		d.document(root)
+	}
+	return p.err()
+}
+
+// readBounded reads a regular file of at most maxSource bytes; one byte more shows that it is larger.
+func readBounded(path string) ([]byte, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, min(st.Size(), maxSource+1))
+	n, err := f.ReadAt(b, 0)
+	if n == len(b) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// reasonOf is an error of the file system without its path.
+func reasonOf(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+func (l *loader) environment() error {
+	var errs []error
+	for _, s := range Settings() {
+		if v := l.in.Getenv(s.Env); v != "" {
+			if err := s.set(l.Config, v); err != nil {
+				errs = append(errs, &Problem{File: s.Env, Text: err.Error()})
+			}
+			l.origins[s.Key] = Origin{"env", s.Env}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *loader) flags() error {
+	var errs []error
+	known := make(map[string]bool)
+	for _, s := range Settings() {
+		if s.Flag == "" {
+			continue
+		}
+		known[s.Flag] = true
+		if v, ok := l.in.Flags[s.Flag]; ok {
+			if err := s.set(l.Config, v); err != nil {
+				errs = append(errs, &Problem{File: "--" + s.Flag, Text: err.Error()})
+			}
+			l.origins[s.Key] = Origin{"flag", "--" + s.Flag}
+		}
+	}
+	for name := range l.in.Flags {
+		if !known[name] {
+			errs = append(errs, &Problem{File: "--" + name, Text: "is not a setting"})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// finish fills what depends on everything else and refuses what contradicts itself.
+func (l *loader) finish() error {
+	if l.Audit.Path != "" {
+		l.Audit.Path = l.absolute(l.Audit.Path, l.base("audit.path"))
+	}
+	if l.Roots.Mode == "" {
+		l.Roots.Mode = "client"
+		if len(l.Projects) > 0 {
+			l.Roots.Mode = "narrow"
+		}
+	}
+	if l.Roots.Mode == "client" && len(l.Projects) > 0 {
+		return &Problem{File: l.whereOf("roots.mode"),
+			Text: "client means that the client alone says which directories are served, so no project may be configured; use narrow"}
+	}
+	return nil
+}
+
+// base is the directory from which a setting's relative path starts: that of the file it stands in, else the working
+// directory.
+func (l *loader) base(key string) string {
+	if l.origins[key].Source == "file" {
+		return filepath.Dir(l.File)
+	}
+	return l.in.Cwd
+}
+
+func (l *loader) whereOf(key string) string {
+	if o := l.origins[key]; o.Where != "" {
+		return o.Where
+	}
+	return key
+}
+
+// absolute expands ~ and ~/ and makes the path absolute and clean. A path of another user (~name) is taken as a name.
+func (l *loader) absolute(path, base string) string {
+	if home := l.in.Getenv("HOME"); path == "~" || strings.HasPrefix(path, "~/") {
+		if home == "" {
+			home, _ = os.UserHomeDir()
+		}
+		if home != "" {
+			path = home + path[1:]
+		}
+	}
+	if !filepath.IsAbs(path) && base != "" {
+		path = filepath.Join(base, path)
+	}
+	return filepath.Clean(path)
+}
+
+// Origin says where the value of a setting came from, or of a project by "projects.ID".
+func (c *Config) Origin(key string) Origin { return c.origins[key] }

@@ -1,0 +1,227 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/rootbound/rootbound"
+)
+
+const longestID = 64 // bytes
+
+// checkID keeps ids apart from paths and readable in messages.
+func checkID(s string) error {
+	switch {
+	case s == "":
+		return errors.New("a project id must not be empty")
+	case len(s) > longestID:
+		return fmt.Errorf("a project id has at most %d bytes", longestID)
+	case s == "." || s == "..":
+		return fmt.Errorf("%s is not a project id", word(s))
+	case cleanID(s) != s:
+		return fmt.Errorf("project id %s: only letters, digits, dot, dash and underscore, and no dash at its ends", word(s))
+	}
+	return nil
+}
+
+// cleanID replaces what an id may not hold by dashes.
+func cleanID(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || r != '.' && r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return '-'
+		}
+		return r
+	}, s)
+	return strings.Trim(s, "-")
+}
+
+// freeID makes a project id of the directory's base name that no project has yet.
+func (c *Config) freeID(dir string) rootbound.RootID {
+	base := cleanID(filepath.Base(dir))
+	for len(base) > longestID-8 {
+		base = base[:strings.LastIndexFunc(base, func(rune) bool { return true })]
+	}
+	if base == "" || base == "." || base == ".." {
+		base = "project"
+	}
+	id := base
+	for n := 2; c.hasID(rootbound.RootID(id)); n++ {
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+	return rootbound.RootID(id)
+}
+
+func (c *Config) hasID(id rootbound.RootID) bool {
+	for i := range c.Projects {
+		if c.Projects[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// checkGlob refuses patterns that can never match what they seem to mean.
+func checkGlob(s string) error {
+	switch {
+	case s == "":
+		return errors.New("an empty pattern matches nothing")
+	case strings.HasPrefix(s, "/"):
+		return fmt.Errorf("pattern %s starts at the project: write it without the leading /", word(s))
+	case s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || strings.HasSuffix(s, "/.."):
+		return fmt.Errorf("pattern %s: .. matches nothing, patterns stay inside the project", word(s))
+	case !doublestar.ValidatePattern(s):
+		return fmt.Errorf("pattern %s is not a valid glob: check its brackets, braces and backslashes", word(s))
+	}
+	return nil
+}
+
+// checkDir reports a file where a directory should be, and warns of one that is missing.
+func (d *decoder) checkDir(dir string, at position) {
+	switch st, err := os.Stat(dir); {
+	case err == nil && !st.IsDir():
+		d.at(at, "%s is not a directory", dir)
+	case errors.Is(err, fs.ErrNotExist):
+		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s does not exist (%s); it is served when it appears", dir, d.where(at)))
+	case err != nil:
+		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s cannot be read (%s): %s", dir, d.where(at), reasonOf(err)))
+	}
+}
+
+// sameDir reports whether two paths are one directory, by identity where both exist.
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	sa, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	sb, err := os.Stat(b)
+	return err == nil && os.SameFile(sa, sb)
+}
+
+type argument struct{ dir, from string }
+
+// directories turns directory arguments into projects (contract §1 and §2). Their warnings are those that the official
+// file system server prints.
+func (l *loader) directories() error {
+	rights := rootbound.ReadWrite
+	switch {
+	case l.in.ReadOnly && l.in.AllowDelete:
+		return &Problem{File: "--read-only", Text: "contradicts --allow-delete"}
+	case l.in.ReadOnly:
+		rights = rootbound.ReadOnly
+		for i := range l.Projects {
+			l.Projects[i].Rights &= rootbound.ReadOnly
+		}
+	case l.in.AllowDelete:
+		rights = rootbound.Full
+	}
+	l.Client = rootbound.Project{Rights: rights}
+
+	arguments := l.arguments()
+	usable := 0
+	for _, a := range arguments {
+		dir := l.absolute(a.dir, l.in.Cwd)
+		if !filepath.IsAbs(dir) {
+			return &Problem{File: a.from, Text: fmt.Sprintf("%s is relative, and there is no working directory", word(a.dir))}
+		}
+		// Opened, not only looked at: what cannot be read cannot be served.
+		st, err := openDir(dir)
+		switch {
+		case err != nil:
+			l.warnings = append(l.warnings, fmt.Sprintf("Warning: Cannot access directory %s, skipping", dir))
+		case !st.IsDir():
+			l.warnings = append(l.warnings, fmt.Sprintf("Warning: %s is not a directory, skipping", dir))
+			continue
+		default:
+			usable++
+		}
+		if err := l.grant(dir, rights, a.from); err != nil {
+			return err
+		}
+	}
+	if len(arguments) > 0 && usable == 0 && !l.anyUsable() {
+		return ErrNoDirectories
+	}
+	return nil
+}
+
+func openDir(dir string) (fs.FileInfo, error) {
+	st, err := os.Stat(dir)
+	if err != nil || !st.IsDir() {
+		return st, err
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return st, f.Close()
+}
+
+// anyUsable reports whether a project of the file has its directory.
+func (l *loader) anyUsable() bool {
+	for i := range l.Projects {
+		if l.origins["projects."+string(l.Projects[i].ID)].Source == "file" {
+			if _, err := openDir(l.Projects[i].Dir); err == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *loader) arguments() []argument {
+	var out []argument
+	for _, d := range l.in.Dirs {
+		out = append(out, argument{d, "argument"})
+	}
+	for _, list := range []argument{
+		{l.in.AllowedDirs, "--allowed-dirs"},
+		{l.in.Getenv("ROOTBOUND_ALLOWED_DIRS"), "ROOTBOUND_ALLOWED_DIRS"},
+		{l.in.Getenv("MCP_ALLOWED_ROOTS"), "MCP_ALLOWED_ROOTS"},
+	} {
+		for _, d := range filepath.SplitList(list.dir) {
+			if d != "" {
+				out = append(out, argument{d, list.from})
+			}
+		}
+	}
+	return out
+}
+
+// grant adds a project for an argument, unless the directory is granted already with the same rights.
+func (l *loader) grant(dir string, rights rootbound.Rights, from string) error {
+	for i := range l.Projects {
+		p := &l.Projects[i]
+		if !sameDir(p.Dir, dir) {
+			continue
+		}
+		if p.Rights == rights {
+			return nil
+		}
+		o := l.origins["projects."+string(p.ID)]
+		return &Problem{File: from, Text: fmt.Sprintf("directory %s is granted twice with different rights: %s here, %s as project %s (%s)",
+			dir, rights, p.Rights, word(string(p.ID)), o)}
+	}
+	id := l.freeID(dir)
+	l.Projects = append(l.Projects, rootbound.Project{ID: id, Dir: dir, Rights: rights})
+	source := "argument"
+	if from != "argument" {
+		source = "flag"
+		if !strings.HasPrefix(from, "-") {
+			source = "env"
+		}
+		l.origins["projects."+string(id)] = Origin{source, from}
+		return nil
+	}
+	l.origins["projects."+string(id)] = Origin{Source: source}
+	return nil
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"strconv"
+	"time"
+)
+
+// Setting is one value that stands outside the projects: its names, its default, and how it is read and shown.
+type Setting struct {
+	Key     string // in the file, with dots
+	Flag    string // of serve, without dashes; empty: none
+	Env     string // environment variable
+	Default string // as in the file; empty: see Help
+	Help    string // for docs and --help
+	Switch  bool   // the flag needs no value
+
+	value
+}
+
+// value reads a setting from its text and shows it.
+type value struct {
+	set func(*Config, string) error
+	get func(*Config) string
+}
+
+// Settings lists every setting, in the order of the file.
+func Settings() []Setting {
+	return []Setting{
+		{Key: "relative", Flag: "relative", Env: "ROOTBOUND_RELATIVE", Default: "unique",
+			Help:  "where a relative path may start with several projects: unique, first, explicit",
+			value: choice(func(c *Config) *string { return &c.Relative }, "unique", "first", "explicit")},
+
+		{Key: "roots.mode", Flag: "roots", Env: "ROOTBOUND_ROOTS",
+			Help:  "what the client's roots mean: narrow, client, ignore, require; default narrow with projects, else client",
+			value: choice(func(c *Config) *string { return &c.Roots.Mode }, "narrow", "client", "ignore", "require")},
+		{Key: "roots.timeout", Flag: "roots-timeout", Env: "ROOTBOUND_ROOTS_TIMEOUT", Default: "5s",
+			Help:  "longest time one call waits for the client's roots",
+			value: span(func(c *Config) *time.Duration { return &c.Roots.Timeout }, 10*time.Millisecond, 5*time.Minute)},
+		{Key: "roots.on_empty", Flag: "on-empty", Env: "ROOTBOUND_ON_EMPTY", Default: "deny",
+			Help:  "what an empty first answer means: deny, ceiling",
+			value: choice(func(c *Config) *string { return &c.Roots.OnEmpty }, "deny", "ceiling")},
+		{Key: "roots.ask_modern", Flag: "ask-modern", Env: "ROOTBOUND_ASK_MODERN", Default: "auto",
+			Help:  "ask for roots inside calls of protocol 2026-07-28: auto, never",
+			value: choice(func(c *Config) *string { return &c.Roots.AskModern }, "auto", "never")},
+		{Key: "roots.allow_wide", Flag: "allow-wide-roots", Env: "ROOTBOUND_ALLOW_WIDE_ROOTS", Default: "false", Switch: true,
+			Help:  "let a client declare /, a home directory or what contains one",
+			value: truth(func(c *Config) *bool { return &c.Roots.AllowWide })},
+
+		{Key: "audit.path", Flag: "audit", Env: "ROOTBOUND_AUDIT",
+			Help:  "file for the decision records, one JSON object a line; default none",
+			value: text(func(c *Config) *string { return &c.Audit.Path })},
+		{Key: "audit.fsync", Env: "ROOTBOUND_AUDIT_FSYNC", Default: "mutations",
+			Help:  "which records are waited for until they are on the disk: never, mutations, always",
+			value: choice(func(c *Config) *string { return &c.Audit.Fsync }, "never", "mutations", "always")},
+		{Key: "audit.paths", Env: "ROOTBOUND_AUDIT_PATHS", Default: "plain",
+			Help:  "how paths, URIs and digests stand in the records: plain, hash",
+			value: choice(func(c *Config) *string { return &c.Audit.Paths }, "plain", "hash")},
+		{Key: "audit.max_size", Env: "ROOTBOUND_AUDIT_MAX_SIZE", Default: "64 MiB",
+			Help:  "size at which the file is set aside; 0: never",
+			value: size(func(c *Config) *int64 { return &c.Audit.MaxSize })},
+		{Key: "audit.keep", Env: "ROOTBOUND_AUDIT_KEEP", Default: "10",
+			Help:  "files set aside that are kept; 0: all",
+			value: count(func(c *Config) *int { return &c.Audit.Keep }, 0, 100_000)},
+
+		{Key: "limits.text", Env: "ROOTBOUND_LIMIT_TEXT", Default: "1 MiB",
+			Help:  "bytes of text one read returns",
+			value: size(func(c *Config) *int64 { return &c.Limits.Text })},
+		{Key: "limits.media", Env: "ROOTBOUND_LIMIT_MEDIA", Default: "10 MiB",
+			Help:  "bytes of the largest media file one read returns",
+			value: size(func(c *Config) *int64 { return &c.Limits.Media })},
+		{Key: "limits.tree", Env: "ROOTBOUND_LIMIT_TREE", Default: "50000",
+			Help:  "nodes of one tree",
+			value: count(func(c *Config) *int { return &c.Limits.Tree }, 1, 10_000_000)},
+		{Key: "limits.list", Env: "ROOTBOUND_LIMIT_LIST", Default: "1000",
+			Help:  "entries of one page of a list",
+			value: count(func(c *Config) *int { return &c.Limits.List }, 1, 1_000_000)},
+		{Key: "limits.search", Env: "ROOTBOUND_LIMIT_SEARCH", Default: "100",
+			Help:  "hits of one page of a search",
+			value: count(func(c *Config) *int { return &c.Limits.Search }, 1, 1_000_000)},
+
+		{Key: "confine", Flag: "confine", Env: "ROOTBOUND_CONFINE", Default: "auto",
+			Help:  "let the operating system keep the process itself inside the projects: auto, require, off",
+			value: choice(func(c *Config) *string { return &c.Confine }, "auto", "require", "off")},
+		{Key: "fs_timeout", Env: "ROOTBOUND_FS_TIMEOUT", Default: "5s",
+			Help:  "longest time one call waits for the file system",
+			value: span(func(c *Config) *time.Duration { return &c.FSTimeout }, 100*time.Millisecond, time.Hour)},
+		{Key: "no_slow", Flag: "no-slow", Env: "ROOTBOUND_NO_SLOW", Default: "false", Switch: true,
+			Help:  "do not slow down a session that is denied again and again",
+			value: truth(func(c *Config) *bool { return &c.NoSlow })},
+	}
+}
+
+func text(at func(*Config) *string) value {
+	return value{
+		func(c *Config, s string) error { *at(c) = s; return nil },
+		func(c *Config) string { return *at(c) },
+	}
+}
+
+func choice(at func(*Config) *string, words ...string) value {
+	return value{
+		func(c *Config, s string) (err error) { *at(c), err = oneOf(s, words...); return err },
+		func(c *Config) string { return *at(c) },
+	}
+}
+
+func truth(at func(*Config) *bool) value {
+	return value{
+		func(c *Config, s string) (err error) { *at(c), err = parseSwitch(s); return err },
+		func(c *Config) string { return strconv.FormatBool(*at(c)) },
+	}
+}
+
+func span(at func(*Config) *time.Duration, least, most time.Duration) value {
+	return value{
+		func(c *Config, s string) (err error) { *at(c), err = parseDuration(s, least, most); return err },
+		func(c *Config) string { return at(c).String() },
+	}
+}
+
+func size(at func(*Config) *int64) value {
+	return value{
+		func(c *Config, s string) (err error) { *at(c), err = parseSize(s); return err },
+		func(c *Config) string { return formatSize(*at(c)) },
+	}
+}
+
+func count(at func(*Config) *int, least, most int) value {
+	return value{
+		func(c *Config, s string) (err error) { *at(c), err = parseCount(s, least, most); return err },
+		func(c *Config) string { return strconv.Itoa(*at(c)) },
+	}
+}

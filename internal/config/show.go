@@ -1,0 +1,148 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Show is the configuration in force as a file that Load reads back; with origins each value is followed by a comment
+// that says where it came from.
+func (c *Config) Show(origins bool) []byte {
+	w := shower{origins: origins}
+	section := ""
+	for _, s := range Settings() {
+		top, key, nested := strings.Cut(s.Key, ".")
+		if nested && top != section {
+			w.line(0, top+":", Origin{})
+		}
+		section = ""
+		indent := 0
+		if nested {
+			section, indent = top, 1
+		} else {
+			key = top
+		}
+		if v := s.get(c); v != "" {
+			w.line(indent, key+": "+plain(v), c.origins[s.Key])
+		}
+	}
+	if len(c.Projects) > 0 {
+		w.line(0, "projects:", Origin{})
+	}
+	for i := range c.Projects {
+		p := &c.Projects[i]
+		w.line(0, "  - id: "+plain(string(p.ID)), c.origins["projects."+string(p.ID)])
+		for _, l := range projectLines(p) {
+			w.line(2, l, Origin{})
+		}
+	}
+	return w.Bytes()
+}
+
+type shower struct {
+	bytes.Buffer
+	origins bool
+}
+
+func (w *shower) line(indent int, text string, o Origin) {
+	text = strings.Repeat("  ", indent) + text
+	if w.origins && o.Source != "" {
+		fmt.Fprintf(w, "%-36s # %s\n", text, rootbound.Clean(o.String()))
+		return
+	}
+	w.WriteString(text + "\n")
+}
+
+func projectLines(p *rootbound.Project) []string {
+	out := []string{"dir: " + plain(p.Dir)}
+	if r := p.Rights.String(); !strings.Contains(r, " ") {
+		out = append(out, "rights: "+r)
+	} else {
+		out = append(out, "rights: ["+strings.Join(p.Rights.Names(), ", ")+"]")
+	}
+	add := func(given bool, line string) {
+		if given {
+			out = append(out, line)
+		}
+	}
+	add(len(p.Deny) > 0, "deny: "+plainList(p.Deny))
+	add(len(p.AllowExtensions) > 0, "allow_extensions: "+plainList(p.AllowExtensions))
+	add(p.MaxRead > 0, "max_read: "+formatSize(p.MaxRead))
+	add(p.MaxWrite > 0, "max_write: "+formatSize(p.MaxWrite))
+	if p.LiftCredentials || p.LiftExecution {
+		var off []string
+		if p.LiftCredentials {
+			off = append(off, "credentials: off")
+		}
+		if p.LiftExecution {
+			off = append(off, "execution: off")
+		}
+		add(true, "presets: {"+strings.Join(off, ", ")+"}")
+	}
+	add(p.DenyMounts, "mounts: deny")
+	add(p.DenyHardlinks, "hardlinks: deny")
+	add(p.MovesAcross, "moves: across")
+	add(p.CopyAcross, "copy_across: true")
+	return out
+}
+
+func plainList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quoteYAML(w)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// plain quotes a value unless it is made of characters that mean nothing in YAML.
+func plain(s string) string {
+	for i, r := range s {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '/', r == '_':
+		case i > 0 && (r == '-' || r == '.' || r == ' ' && i < len(s)-1):
+		default:
+			return quoteYAML(s)
+		}
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+// quoteYAML writes a double-quoted scalar.
+func quoteYAML(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < 0x20 || r == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case rootbound.Hidden(r) && r <= 0xffff:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case rootbound.Hidden(r):
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// Summary is one line for each project, for status pages and config check.
+func (c *Config) Summary() []string {
+	out := []string{"roots " + c.Roots.Mode + ", " + strconv.Itoa(len(c.Projects)) + " projects"}
+	for i := range c.Projects {
+		p := &c.Projects[i]
+		out = append(out, fmt.Sprintf("%s: %s (%s)", p.ID, rootbound.Quote(p.Dir), p.Rights))
+	}
+	return out
+}
