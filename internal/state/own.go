@@ -26,8 +26,15 @@ type Own struct {
 }
 
 type ownIDs struct {
+	files      []File
 	ids, above []beneath.ObjectID
 	read       time.Time
+}
+
+// File is one file or directory of ours: where it is, links replaced where it exists, and what it is (Mount is 0).
+type File struct {
+	Path string
+	ID   beneath.ObjectID
 }
 
 const ownAge = time.Second
@@ -68,13 +75,17 @@ func (o *Own) AddLog(path string) {
 // Ino only. The slice is shared: do not change it.
 func (o *Own) IDs() []beneath.ObjectID { return o.current().ids }
 
+// Files lists the same objects with their paths, and the paths of ours where nothing is yet. The slice is shared: do not
+// change it.
+func (o *Own) Files() []File { return o.current().files }
+
 // Above lists the directories that hold them, up to the root of the file system, which must not be moved or removed. The
 // slice is shared: do not change it.
 func (o *Own) Above() []beneath.ObjectID { return o.current().above }
 
 func (o *Own) current() *ownIDs {
 	k := o.known.Load()
-	if k == nil || o.now().Sub(k.read) >= ownAge {
+	if k == nil || o.clock().Sub(k.read) >= ownAge {
 		return o.refresh()
 	}
 	return k
@@ -86,17 +97,21 @@ func (o *Own) Refresh() { o.refresh() }
 func (o *Own) refresh() *ownIDs {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	k := &ownIDs{read: o.now()}
+	k := &ownIDs{read: o.clock()}
 	seen, seenAbove := make(map[beneath.ObjectID]bool), make(map[beneath.ObjectID]bool)
 	add := func(path string) {
 		for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // a link and what it reaches
 			if id, ok := idOf(stat, path); ok && !seen[id] {
 				seen[id] = true
 				k.ids = append(k.ids, id)
+				k.files = append(k.files, File{path, id})
 			}
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			k.addAbove(real, seenAbove)
+			k.files = append(k.files, File{Path: real})
+		} else if err != nil {
+			k.files = append(k.files, File{Path: path})
 		}
 		k.addAbove(path, seenAbove)
 	}
@@ -148,4 +163,12 @@ func idOf(stat func(string) (fs.FileInfo, error), path string) (beneath.ObjectID
 	}
 	dev, ino, ok := identity(st)
 	return beneath.ObjectID{Dev: dev, Ino: ino}, ok
+}
+
+// clock lets the zero Own, which knows what Add names only, do without a state directory.
+func (o *Own) clock() time.Time {
+	if o.now == nil {
+		return time.Now()
+	}
+	return o.now()
 }
