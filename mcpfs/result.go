@@ -3,10 +3,13 @@ package mcpfs
 import (
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpscope"
 )
 
 // reply is a successful answer before it is encoded.
@@ -67,7 +70,7 @@ func (r *reply) result() (*mcp.CallToolResult, error) {
 		}
 		b = append(append(b, `,"next":`...), next...)
 	}
-	for _, key := range sortedKeys(r.more) {
+	for _, key := range slices.Sorted(maps.Keys(r.more)) {
 		v, err := json.Marshal(r.more[key])
 		if err != nil {
 			return nil, err
@@ -78,75 +81,45 @@ func (r *reply) result() (*mcp.CallToolResult, error) {
 	return res, nil
 }
 
-// refusal is structuredContent.error.
-type refusal struct {
-	Reason    rootbound.Reason    `json:"reason"`
-	Detail    string              `json:"detail,omitempty"`
-	Operation rootbound.Operation `json:"operation,omitempty"`
-	Path      string              `json:"path,omitempty"`
-	Root      rootbound.RootID    `json:"root,omitempty"`
-	Retryable bool                `json:"retryable"`
-	Decision  string              `json:"decision_id,omitempty"`
-}
-
-func refused(err error) (string, refusal) {
+// refused gives the text and the facts of a refusal. A text nobody vouched for is not shown.
+func refused(err error) (string, mcpscope.Facts) {
 	var bad *argumentError
 	if errors.As(err, &bad) {
-		return bad.Error(), refusal{Reason: rootbound.ArgumentInvalid, Detail: bad.why + " at " + bad.field}
+		return bad.Error(), mcpscope.Facts{Reason: rootbound.ArgumentInvalid, Detail: bad.why + " at " + bad.field}
 	}
-	var e *rootbound.Error
-	if !errors.As(err, &e) {
-		e = &rootbound.Error{Reason: rootbound.InternalError, Err: err} // a text nobody vouched for is not shown
+	e := mcpscope.Refused(err)
+	if e == nil {
+		e = &rootbound.Error{Reason: rootbound.InternalError, Err: err}
 	}
-	return e.Error(), refusal{Reason: e.Reason, Detail: rootbound.Clean(e.Detail), Operation: e.Op, Path: echo(e.Path), Root: e.Root,
-		Retryable: e.Retryable, Decision: e.Decision}
+	return e.Error(), mcpscope.FactsOf(e)
 }
 
-// echo is a caller's text for JSON: bounded, nothing hidden in it, no quotes around it.
-func echo(s string) string {
-	if s == "" {
-		return ""
+// refuse is the answer to a call that was refused (contract §6), in the shape the tool declares.
+func refuse(tool string, err error) *mcp.CallToolResult {
+	text, facts := refused(err)
+	structured := map[string]any{"content": text, "error": facts}
+	if tool == mediaTool {
+		structured["content"] = []any{}
 	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: structured}
+}
+
+// echo is a caller's text for a line of an answer that may be refused: bounded, nothing hidden in it, no quotes around it.
+func echo(s string) string {
 	q := rootbound.Quote(s)
-	var cut string
+	cut := ""
 	if q[len(q)-1] != '"' {
 		q, cut = q[:len(q)-len("…")], "…"
 	}
 	return q[1:len(q)-1] + cut
 }
 
-// Refuse is the answer to a call that was refused (contract §6): isError, one text, and the same text with the reason in
-// structuredContent, in the shape the named tool declares. Every error but *rootbound.Error is shown as internal_error.
-func Refuse(tool string, err error) *mcp.CallToolResult {
-	text, why := refused(err)
-	quotedText := appendJSON(nil, text)
-	content := quotedText
+// Form tells mcpscope.Options what a refusal of a tool of this package may hold.
+func Form(tool string) mcpscope.Form {
 	if tool == mediaTool {
-		content = []byte("[]")
+		return mcpscope.Media
 	}
-	reason, merr := json.Marshal(why)
-	if merr != nil { // strings and booleans: cannot happen
-		reason = []byte(`{"reason":"internal_error","retryable":false}`)
-	}
-	b := append(append([]byte(nil), `{"content":`...), content...)
-	b = append(append(append(b, `,"error":`...), reason...), '}')
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{textBlock(text, quotedText)}, StructuredContent: json.RawMessage(b)}
+	return mcpscope.Text
 }
 
 const mediaTool = "read_media_file"
-
-func sortedKeys(m map[string]any) []string {
-	if len(m) == 0 {
-		return nil
-	}
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	for i := range keys { // a handful at most
-		for j := i; j > 0 && keys[j] < keys[j-1]; j-- {
-			keys[j], keys[j-1] = keys[j-1], keys[j]
-		}
-	}
-	return keys
-}

@@ -43,6 +43,7 @@ var (
 	tailField    = field{"tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does; a whole number, 0 or more"}`, false}
 	lineField    = field{"line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`, false}
 	linesField   = field{"lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`, false}
+	offsetField  = field{"offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`, false}
 	cursorField  = field{"cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`, false}
 	excludeField = field{"excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`, false}
 	versionField = field{"expected_version", `{"type":"string","description":"structuredContent.version of the read this change is based on, or absent for a file that must not exist; anything else there is a version_conflict"}`, false}
@@ -54,7 +55,7 @@ var (
 	cutOut     = field{"truncated", `{"type":"boolean","description":"The answer was cut"}`, false}
 	nextOut    = field{"next", `{"type":"object","description":"Arguments that go on where the answer was cut, to be sent beside the same others"}`, false}
 	skippedOut = field{"skipped", `{"type":"array","description":"What could not be read","items":{"type":"object","properties":{"path":{"type":"string"},"reason":{"type":"string"}},"required":["path","reason"],"additionalProperties":false}}`, false}
-	linksOut   = field{"links", `{"type":"array","description":"Symbolic links among the entries and what they lead to inside","items":{"type":"object","properties":{"name":{"type":"string"},"leads_to":{"type":"string","enum":["file","directory","nothing inside"]}},"required":["name","leads_to"],"additionalProperties":false}}`, false}
+	linksOut   = field{"links", `{"type":"array","description":"Symbolic links among the entries and what they lead to inside","items":{"type":"object","properties":{"name":{"type":"string"},"leads_to":{"type":"string","enum":["directory","file or nothing inside"]}},"required":["name","leads_to"],"additionalProperties":false}}`, false}
 	noteOut    = field{"note", `{"type":"string","description":"What the caller should know about how the answer came about"}`, false}
 )
 
@@ -74,7 +75,7 @@ const editsSchema = `{"type":"array","description":"Replacements, made one after
 
 // table lists the tools in the order clients see them.
 func table() []tool {
-	readArgs := []field{pathField, tailField, headField, lineField, linesField, rootField}
+	readArgs := []field{pathField, tailField, headField, lineField, linesField, offsetField, rootField}
 	readOut := []field{versionOut, cutOut, nextOut, noteOut}
 	const readText = "Reads a text file as UTF-8, whole or in part: head or tail for its first or last lines, line and lines for a range. " +
 		"A file that is not text is refused; read_media_file gives its bytes."
@@ -102,12 +103,12 @@ func table() []tool {
 		{name: "create_directory", title: "Create Directory", idempotent: true,
 			in:          []field{pathField, rootField},
 			description: "Makes a directory and the missing ones above it. One that exists is left as it is." + pathRules},
-		{name: "list_directory", title: "List Directory", reads: true, in: []field{pathField, cursorField, rootField}, out: []field{cutOut, nextOut, linksOut, skippedOut},
+		{name: "list_directory", title: "List Directory", reads: true, in: []field{pathField, cursorField, rootField}, out: []field{cutOut, nextOut, linksOut},
 			description: "Lists a directory sorted by name, one entry a line, [DIR] or [FILE] before its name. Unusual characters in names are shown as \\xHH and can be sent back so." + pathRules + bound},
 		{name: "list_directory_with_sizes", title: "List Directory with Sizes", reads: true,
 			in: []field{pathField, {"sortBy", `{"type":"string","enum":["name","size"],"default":"name","description":"Order of the entries"}`, false},
 				cursorField, rootField},
-			out:         []field{cutOut, nextOut, linksOut, skippedOut},
+			out:         []field{cutOut, nextOut, linksOut},
 			description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
 		{name: "directory_tree", title: "Directory Tree", reads: true, in: []field{pathField, excludeField, rootField}, out: []field{cutOut, nextOut, skippedOut},
 			description: "Shows everything below a directory as JSON: name, type and, for directories, children. An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},

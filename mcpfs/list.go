@@ -1,0 +1,139 @@
+package mcpfs
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/guard"
+)
+
+// cursor decodes where a list goes on. It holds a name that was shown, nothing else.
+func (c call) cursor() string {
+	s := c.text("cursor", false)
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		c.fail("not a cursor of this tool", "cursor")
+	}
+	return string(b)
+}
+
+func cursorOf(next string) string { return base64.RawURLEncoding.EncodeToString([]byte(next)) }
+
+func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileop.Listing, err error) {
+	r := c.request(rootbound.OpList)
+	o.Limit, o.Cursor = f.limits.List, c.cursor()
+	if c.err != nil {
+		return l, c.err
+	}
+	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		l, err = fileop.List(ctx, on, o)
+		return err
+	})
+	return l, err
+}
+
+func (f *files) list(ctx context.Context, c call) (*reply, error) {
+	l, err := f.page(ctx, c, fileop.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for i, it := range l.Items {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(mark(it.Dir))
+		b.WriteString(rootbound.Listed(it.Name))
+	}
+	return listed(&b, l), nil
+}
+
+func (f *files) listSizes(ctx context.Context, c call) (*reply, error) {
+	l, err := f.page(ctx, c, fileop.ListOptions{Details: true, BySize: c.choice("sortBy", "name", "name", "size") == "size"})
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	var dirs int
+	var total int64
+	for _, it := range l.Items {
+		sizedLine(&b, rootbound.Listed(it.Name), it.Dir, it.Size)
+		b.WriteByte('\n')
+		if it.Dir {
+			dirs++
+		} else {
+			total += it.Size
+		}
+	}
+	page := ""
+	if l.Truncated || c.text("cursor", false) != "" {
+		page = " on this page"
+	}
+	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, size(total), page)
+	return listed(&b, l), nil
+}
+
+// listed adds what both lists say besides their entries.
+func listed(b *strings.Builder, l fileop.Listing) *reply {
+	out := &reply{}
+	var links []map[string]string
+	for _, it := range l.Items {
+		if it.Type&fs.ModeSymlink != 0 {
+			leads := "file or nothing inside"
+			if it.Dir {
+				leads = "directory"
+			}
+			links = append(links, map[string]string{"name": rootbound.Listed(it.Name), "leads_to": leads})
+		}
+	}
+	if links != nil {
+		out.more = map[string]any{"links": links}
+	}
+	if l.Truncated {
+		cursor := cursorOf(l.Next)
+		fmt.Fprintf(b, "\n[cut after %d entries; go on with cursor: %s]", len(l.Items), cursor)
+		out.cut, out.next = true, map[string]any{"cursor": cursor}
+	}
+	if l.LeftOut {
+		fmt.Fprintf(b, "\n[more than %d entries: those beyond are not sorted in; list them by name]", fileop.MaxSorted)
+		out.cut = true
+		if out.next == nil {
+			out.next = map[string]any{"sortBy": "name"}
+		}
+	}
+	out.text = b.String()
+	return out
+}
+
+func (f *files) allowed(ctx context.Context, c call) (*reply, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	st := f.scope.Status(ctx, c.req)
+	if st.Refused != nil {
+		return nil, st.Refused
+	}
+	type directory struct {
+		ID     rootbound.RootID `json:"id"`
+		Name   string           `json:"name,omitempty"`
+		Path   string           `json:"path"`
+		Rights []string         `json:"rights"`
+	}
+	out := &reply{text: "Allowed directories:\n"}
+	dirs := []directory{}
+	for i, g := range st.Grants {
+		if i > 0 {
+			out.text += "\n"
+		}
+		path := listedPath(g.Shown)
+		out.text += path
+		dirs = append(dirs, directory{g.ID, rootbound.Clean(g.Name), path, g.Project.Rights.Names()})
+	}
+	out.more = map[string]any{"directories": dirs}
+	return out, nil
+}

@@ -1,0 +1,122 @@
+package mcpfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// ends tells whether an error ends a call of many files: the authority was refused, not a file.
+func ends(err error) bool {
+	var e *rootbound.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Reason {
+	case rootbound.NoScope, rootbound.NoOverlap, rootbound.RootsEmpty, rootbound.RootsMalformed, rootbound.AuthorityUnavailable,
+		rootbound.GenerationStale, rootbound.Cancelled:
+		return true
+	}
+	return false
+}
+
+type fileAnswer struct {
+	Path    string          `json:"path"`
+	Version string          `json:"version,omitempty"`
+	Error   *mcpscope.Facts `json:"error,omitempty"`
+}
+
+const ahead = 8 // files that are read before their turn
+
+func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
+	root, paths := c.text("root", false), c.texts("paths", true, 1)
+	if c.err != nil {
+		return nil, c.err
+	}
+	progress := c.progress(ctx)
+	defer progress.stop()
+	ctx, stop := context.WithCancel(ctx)
+
+	type got struct {
+		t   fileop.Text
+		err error
+	}
+	turns := make([]chan got, len(paths))
+	for i := range turns {
+		turns[i] = make(chan got, 1)
+	}
+	start := func(i int) {
+		go func() {
+			g := got{err: &rootbound.Error{Reason: rootbound.InternalError}}
+			defer func() {
+				if p := recover(); p != nil { // a goroutine of ours is outside the scope's net
+					g.err = &rootbound.Error{Reason: rootbound.InternalError, Err: fmt.Errorf("panic: %v", p)}
+				}
+				progress.step()
+				turns[i] <- g
+			}()
+			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: root, Path: paths[i]}, fileop.Whole(), f.limits.Text)
+		}()
+	}
+	started := min(ahead, len(paths))
+	taken := 0
+	defer func() { // nobody is left behind: what was started is waited for
+		stop()
+		for ; taken < started; taken++ {
+			<-turns[taken]
+		}
+	}()
+	for i := range started {
+		start(i)
+	}
+
+	var b strings.Builder
+	out := &reply{}
+	files := []fileAnswer{}
+	for taken < len(paths) {
+		g := <-turns[taken]
+		path := paths[taken]
+		taken++
+		if g.err != nil && ends(g.err) {
+			return nil, g.err
+		}
+		answer := fileAnswer{Path: echo(path), Version: g.t.Version}
+		var piece string
+		switch {
+		case g.err != nil:
+			text, why := refused(g.err)
+			answer.Error = &why
+			piece = echo(path) + ": Error - " + text
+		case g.t.Truncated:
+			text, _ := cutText(string(g.t.Data), g.t)
+			piece = sentForm(path) + ":\n" + text + "\n"
+			out.cut, out.next = true, map[string]any{"paths": paths[taken:]}
+		default:
+			piece = sentForm(path) + ":\n" + string(g.t.Data) + "\n"
+		}
+		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
+			rest := taken - 1
+			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; ask for the others in another call]", rest, len(paths))
+			out.cut, out.next = true, map[string]any{"paths": paths[rest:]}
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n---\n")
+		}
+		b.WriteString(piece)
+		files = append(files, answer)
+		if started < len(paths) {
+			start(started)
+			started++
+		}
+	}
+	out.text = b.String()
+	out.more = map[string]any{"files": files}
+	return out, nil
+}

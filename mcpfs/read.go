@@ -1,0 +1,165 @@
+package mcpfs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/guard"
+)
+
+// part reads which piece of a file is wanted; head says that it is the first lines.
+func (c call) part() (p fileop.Part, head bool) {
+	n := map[string]int64{"head": c.whole("head", 0), "tail": c.whole("tail", 0), "line": c.whole("line", 1),
+		"lines": c.whole("lines", 0), "offset": c.whole("offset", 0)}
+	one := 0
+	for _, k := range []string{"head", "tail", "offset"} {
+		if n[k] >= 0 {
+			one++
+		}
+	}
+	if n["line"] >= 0 || n["lines"] >= 0 {
+		one++
+	}
+	if one > 1 {
+		c.fail("only one of head, tail, offset, and line with lines can be used", "arguments")
+	}
+	switch {
+	case n["head"] >= 0:
+		return fileop.Head(n["head"]), true
+	case n["tail"] >= 0:
+		return fileop.Tail(n["tail"]), false
+	case n["offset"] >= 0:
+		return fileop.Bytes(n["offset"], fileop.ToEnd), false
+	case n["line"] >= 0 || n["lines"] >= 0:
+		count := n["lines"]
+		if count < 0 {
+			count = fileop.ToEnd
+		}
+		return fileop.Lines(max(n["line"], 1), count), false
+	}
+	return fileop.Whole(), false
+}
+
+func (f *files) readText(ctx context.Context, c call) (*reply, error) {
+	r := c.request(rootbound.OpRead)
+	part, head := c.part()
+	if c.err != nil {
+		return nil, c.err
+	}
+	t, err := f.text(ctx, r, part, f.limits.Text)
+	if err != nil {
+		return nil, err
+	}
+	text := string(t.Data)
+	if head && !t.Whole && !t.Truncated {
+		text = strings.TrimSuffix(text, "\n") // the first lines are joined, not ended, unless they are the whole file
+	}
+	out := &reply{text: text, version: t.Version}
+	if t.Truncated {
+		out.cut = true
+		out.text, out.next = cutText(text, t)
+	}
+	return out, nil
+}
+
+// text reads part of one file behind the guard.
+func (f *files) text(ctx context.Context, r guard.Request, part fileop.Part, limit int) (t fileop.Text, err error) {
+	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		t, err = fileop.ReadText(ctx, on, on.Info(), part, limit)
+		return err
+	})
+	return t, err
+}
+
+// cutText says in the last line that the text was cut and how to go on.
+func cutText(text string, t fileop.Text) (string, map[string]any) {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	switch {
+	case t.NextLine > 0:
+		return text + fmt.Sprintf("[cut before line %d of a file of %d bytes; go on with line: %d]", t.NextLine, t.Size, t.NextLine),
+			map[string]any{"line": t.NextLine}
+	case t.NextByte < t.Size:
+		return text + fmt.Sprintf("[cut at byte %d of a file of %d bytes; go on with offset: %d]", t.NextByte, t.Size, t.NextByte),
+			map[string]any{"offset": t.NextByte}
+	}
+	before := max(0, t.Offset-int64(len(t.Data))) // the last lines: what was cut lies in front
+	return text + fmt.Sprintf("[cut: these lines begin at byte %d of a file of %d bytes; what is before them is at offset: %d]", t.Offset, t.Size, before),
+		map[string]any{"offset": before}
+}
+
+func (f *files) readMedia(ctx context.Context, c call) (*reply, error) {
+	r := c.request(rootbound.OpRead)
+	if c.err != nil {
+		return nil, c.err
+	}
+	out := &reply{}
+	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
+		m, err := fileop.ReadMedia(ctx, on, on.Info(), on.Path(), int64(f.limits.Media))
+		if err != nil {
+			return err
+		}
+		out.version = m.Version
+		switch kind, _, _ := strings.Cut(m.MIME, "/"); kind {
+		case "image":
+			out.media = &mcp.ImageContent{Data: m.Data, MIMEType: m.MIME}
+		case "audio":
+			out.media = &mcp.AudioContent{Data: m.Data, MIMEType: m.MIME}
+		default:
+			if m.Data == nil {
+				m.Data = []byte{} // an empty file has a blob, an empty one
+			}
+			out.media = &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: resourceURI(on.Project().ID, on.Path()), MIMEType: m.MIME, Blob: m.Data}}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// resourceURI names an object by its project and the path inside it: nothing of the host is in it.
+func resourceURI(project rootbound.RootID, path string) string {
+	return "rootbound://" + escapeURI(string(project), false) + "/" + escapeURI(path, true)
+}
+
+func escapeURI(s string, slash bool) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~", c) >= 0, c == '/' && slash:
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
+
+func (f *files) info(ctx context.Context, c call) (*reply, error) {
+	r := c.request(rootbound.OpStat)
+	if c.err != nil {
+		return nil, c.err
+	}
+	out := &reply{}
+	err := f.guard.Do(ctx, r, func(_ context.Context, on *guard.Target) error {
+		i, err := on.Object().Stat()
+		if err != nil {
+			return err
+		}
+		born := i.BTime
+		if born.IsZero() {
+			born = i.CTime
+		}
+		out.version = i.Version()
+		out.text = fmt.Sprintf("size: %d\ncreated: %s\nmodified: %s\naccessed: %s\nisDirectory: %t\nisFile: %t\npermissions: %03o",
+			i.Size, moment(born), moment(i.MTime), moment(i.ATime), i.Mode.IsDir(), i.Mode.IsRegular(), i.Mode.Perm())
+		return nil
+	})
+	return out, err
+}

@@ -1,0 +1,232 @@
+package mcpfs
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// shown is a tool as a client decodes it.
+type shown struct {
+	Name, Title, Description  string
+	InputSchema, OutputSchema map[string]any
+	Annotations               map[string]any
+}
+
+func listedTools(t *testing.T) []shown {
+	t.Helper()
+	var out []shown
+	for _, row := range table() {
+		b, err := json.Marshal(row.describe())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s shown
+		if err := json.Unmarshal(b, &s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// The classic tools are the same by meaning: names, order, titles, parameters with their types, bounds, defaults and which
+// are required, annotations. What we add is optional; what we answer beside content is declared.
+func TestToolsAreTheClassicOnes(t *testing.T) {
+	b, err := os.ReadFile("testdata/classic.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var classic struct{ Tools []shown }
+	if err := json.Unmarshal(b, &classic); err != nil {
+		t.Fatal(err)
+	}
+	ours := listedTools(t)
+	if len(ours) < len(classic.Tools) {
+		t.Fatalf("%d tools", len(ours))
+	}
+	for i, want := range classic.Tools {
+		got := ours[i]
+		if got.Name != want.Name || got.Title != want.Title {
+			t.Fatalf("tool %d is %s %q, want %s %q", i, got.Name, got.Title, want.Name, want.Title)
+		}
+		props, wantProps := got.InputSchema["properties"].(map[string]any), want.InputSchema["properties"].(map[string]any)
+		for name, p := range wantProps {
+			mine, _ := withoutText(props[name]).(map[string]any)
+			if d := cmp.Diff(p, any(mine)); d != "" && !extendsItems(mine, p) {
+				t.Errorf("%s.%s: %s", got.Name, name, d)
+			}
+		}
+		if d := cmp.Diff(want.InputSchema["required"], got.InputSchema["required"]); d != "" {
+			t.Errorf("%s requires: %s", got.Name, d)
+		}
+		if _, closed := got.InputSchema["additionalProperties"]; closed {
+			t.Errorf("%s: hosts add keys of their own", got.Name)
+		}
+		for hint, std := range map[string]bool{"readOnlyHint": false, "idempotentHint": false, "openWorldHint": true, "destructiveHint": true} {
+			if got.Annotations["readOnlyHint"] == true && hint == "destructiveHint" {
+				continue // has no meaning for readers
+			}
+			if hintOf(got.Annotations, hint, std) != hintOf(want.Annotations, hint, std) {
+				t.Errorf("%s: %s is %v", got.Name, hint, got.Annotations[hint])
+			}
+		}
+		out := got.OutputSchema["properties"].(map[string]any)
+		if d := cmp.Diff(want.OutputSchema["properties"].(map[string]any)["content"], out["content"]); d != "" {
+			t.Errorf("%s content: %s", got.Name, d)
+		}
+		if out["error"] == nil || !slices.Equal(got.OutputSchema["required"].([]any), []any{"content"}) {
+			t.Errorf("%s: a refusal does not fit its output schema", got.Name)
+		}
+	}
+}
+
+func hintOf(a map[string]any, hint string, standard bool) bool {
+	if v, ok := a[hint].(bool); ok {
+		return v
+	}
+	return standard
+}
+
+// extendsItems allows optional keys in the objects of a list (replaceAll).
+func extendsItems(mine map[string]any, p any) bool {
+	items, ok := mine["items"].(map[string]any)
+	if !ok {
+		return false
+	}
+	props, ok := items["properties"].(map[string]any)
+	if !ok {
+		return false
+	}
+	delete(props, "replaceAll")
+	return cmp.Equal(p, any(mine))
+}
+
+func withoutText(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for k, x := range m {
+		if _, text := x.(string); k == "description" && text {
+			continue
+		}
+		out[k] = withoutText(x)
+	}
+	return out
+}
+
+func TestToolTextsStateTheRules(t *testing.T) {
+	for _, s := range listedTools(t) {
+		if len(s.Description) > 700 || len(s.Description) < 60 {
+			t.Errorf("%s: a description of %d bytes", s.Name, len(s.Description))
+		}
+		props, _ := s.InputSchema["properties"].(map[string]any)
+		_, path := props["path"]
+		_, paths := props["paths"]
+		if (path || paths) && (!strings.Contains(s.Description, "relative") || !strings.Contains(s.Description, "list_allowed_directories")) {
+			t.Errorf("%s does not state how paths are read", s.Name)
+		}
+		for name, p := range props {
+			if p.(map[string]any)["description"] == nil {
+				t.Errorf("%s.%s is not described", s.Name, name)
+			}
+		}
+	}
+}
+
+// Schemas must be valid ones and need nothing RE2 lacks.
+func TestSchemasResolve(t *testing.T) {
+	for _, row := range table() {
+		d := row.describe()
+		for _, raw := range []any{d.InputSchema, d.OutputSchema} {
+			var s jsonschema.Schema
+			if err := json.Unmarshal(raw.(json.RawMessage), &s); err != nil {
+				t.Fatalf("%s: %v", row.name, err)
+			}
+			if _, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
+				t.Errorf("%s: %v", row.name, err)
+			}
+		}
+	}
+}
+
+// validate checks structuredContent against a tool's declared output, as strict clients do.
+func validate(t *testing.T, tool string, structured any) {
+	t.Helper()
+	for _, row := range table() {
+		if row.name != tool {
+			continue
+		}
+		var s jsonschema.Schema
+		if err := json.Unmarshal(row.describe().OutputSchema.(json.RawMessage), &s); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(structured)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v any
+		if err := json.Unmarshal(b, &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Validate(v); err != nil {
+			t.Errorf("%s: structuredContent does not fit: %v\n%s", tool, err, b)
+		}
+		return
+	}
+	t.Fatalf("no tool %s", tool)
+}
+
+func TestHandlersAndTableAgree(t *testing.T) {
+	for _, n := range Names() {
+		if handlers()[n] == nil {
+			t.Errorf("%s has no handler", n)
+		}
+	}
+	if len(handlers()) != len(Names()) {
+		t.Errorf("%d handlers, %d tools", len(handlers()), len(Names()))
+	}
+	for n := range operations() {
+		if !slices.Contains(Names(), n) {
+			t.Errorf("%s is no tool", n)
+		}
+	}
+}
+
+// Nothing here opens anything: files are reached through the guard's handles only.
+func TestNoFileAccessOfItsOwn(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forbidden := regexp.MustCompile(`"(os|io/ioutil|syscall|path/filepath|os/exec|golang\.org/x/sys/.*|net|net/http|github\.com/rootbound/rootbound/(beneath|authority|decision))"`)
+	n := 0
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		n++
+		src, err := os.ReadFile(e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := forbidden.Find(src); m != nil {
+			t.Errorf("%s imports %s", e.Name(), m)
+		}
+	}
+	if n == 0 {
+		t.Fatal("no sources found")
+	}
+}
