@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/serve"
+)
+
+func callCommand(w world) *cobra.Command {
+	f := &flags{}
+	var dirs []string
+	var whole bool
+	c := &cobra.Command{
+		Use:   "call --dir DIR… TOOL [KEY=VALUE…]",
+		Short: "Call one tool and print its answer",
+		Long: `Starts a server and a client inside this process, calls one tool and prints the text of its answer; a refusal goes to
+stderr. VALUE is JSON where the tool takes something other than text; "rootbound call --dir . help" lists the tools.
+` + exitHelp,
+		Example: `  rootbound call --dir . list_directory path=.
+  rootbound call --dir . --read-only read_text_file path=go.mod head=3
+  rootbound call --dir . --json edit_file path=a.txt 'edits=[{"oldText":"a","newText":"b"}]'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.gather(w, dirs)
+			if err != nil {
+				return err
+			}
+			for _, line := range s.warnings {
+				fmt.Fprintln(w.err, line)
+			}
+			if len(s.granted) == 0 {
+				return misused("no directory is granted. Name it with --dir")
+			}
+			return s.call(c.Context(), w, f, whole, args[0], args[1:])
+		},
+	}
+	f.register(c)
+	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory to serve; may be given more than once")
+	c.Flags().BoolVar(&whole, "json", false, "print the whole result as JSON")
+	return c
+}
+
+func (s *settings) call(ctx context.Context, w world, f *flags, whole bool, tool string, pairs []string) error {
+	s.opt.Transport = "memory"
+	h, err := s.furnish(ctx, w, f)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	service, err := serve.New(s.opt)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	defer func() {
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer stop()
+		_ = service.Close(closing) // the answer is out; what fails now concerns nobody
+	}()
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := service.Connect(ctx, there); err != nil {
+		return failed("%s", text(err))
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "rootbound call", Version: version()}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(ctx, here, nil)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	defer session.Close()
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	if tool == "help" {
+		for _, t := range tools.Tools {
+			fmt.Fprintf(w.out, "%-26s %s\n", t.Name, t.Description)
+		}
+		return nil
+	}
+	args, err := arguments(tools.Tools, tool, pairs)
+	if err != nil {
+		return err
+	}
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	if whole {
+		b, err := json.MarshalIndent(res, "", "  ")
+		if err != nil {
+			return failed("%s", text(err))
+		}
+		fmt.Fprintf(w.out, "%s\n", b)
+	} else if err := printAnswer(w, res); err != nil {
+		return err
+	}
+	if res.IsError {
+		return &failure{code: exitFailed}
+	}
+	return nil
+}
+
+// arguments reads KEY=VALUE by the tool's schema: text stays text, everything else is JSON where it parses.
+func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, error) {
+	var props map[string]any
+	found := false
+	for _, t := range tools {
+		if t.Name == tool {
+			found = true
+			if s, ok := t.InputSchema.(map[string]any); ok {
+				props, _ = s["properties"].(map[string]any)
+			}
+		}
+	}
+	if !found {
+		return nil, misused("no tool %s; \"rootbound call --dir . help\" lists them", rootbound.Quote(tool))
+	}
+	args := map[string]any{}
+	for _, p := range pairs {
+		key, value, ok := strings.Cut(p, "=")
+		if !ok {
+			return nil, misused("%s is not KEY=VALUE", rootbound.Quote(p))
+		}
+		schema, _ := props[key].(map[string]any)
+		var v any
+		switch err := json.Unmarshal([]byte(value), &v); {
+		case err != nil, schema["type"] == "string" && !isString(v):
+			args[key] = value
+		default:
+			args[key] = v
+		}
+	}
+	return args, nil
+}
+
+func isString(v any) bool { _, ok := v.(string); return ok }
+
+func printAnswer(w world, res *mcp.CallToolResult) error {
+	out := w.out
+	var errs []error
+	for _, c := range res.Content {
+		var line string
+		switch c := c.(type) {
+		case *mcp.TextContent:
+			line = c.Text
+		case *mcp.ImageContent:
+			line = fmt.Sprintf("[%s, %d bytes; --json prints them]", c.MIMEType, len(c.Data))
+		case *mcp.AudioContent:
+			line = fmt.Sprintf("[%s, %d bytes; --json prints them]", c.MIMEType, len(c.Data))
+		case *mcp.EmbeddedResource:
+			line = fmt.Sprintf("[%s, %s, %d bytes; --json prints them]", c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
+		}
+		if !strings.HasSuffix(line, "\n") {
+			line += "\n"
+		}
+		var err error
+		if res.IsError {
+			_, err = fmt.Fprint(w.err, line)
+		} else {
+			_, err = fmt.Fprint(out, line)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return failed("%s", text(err))
+	}
+	return nil
+}

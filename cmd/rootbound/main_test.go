@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"rootbound": func() { os.Exit(realMain()) }})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("ROOTBOUND_STATE_DIR", e.WorkDir+"/.state")
+			e.Setenv("HOME", e.WorkDir+"/home")
+			return os.MkdirAll(e.WorkDir+"/home/notes", 0o755)
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}

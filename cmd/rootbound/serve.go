@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/serve"
+)
+
+func serveCommand(w world) *cobra.Command {
+	f := &flags{}
+	var check, strict, banner bool
+	c := &cobra.Command{
+		Use:   "serve [DIR…]",
+		Short: "Serve directories to one MCP client on stdin and stdout",
+		Long: `Serves the named directories, and those of the configuration, to the client at the other end of stdin and stdout.
+The client's roots narrow what is served and never widen it; without any directory they are the only grant
+(--roots=client). ROOTBOUND_ALLOWED_DIRS and MCP_ALLOWED_ROOTS name directories too. stderr stays silent unless
+something is wrong.
+` + exitHelp,
+		Example: `  rootbound serve ~/src/app
+  rootbound serve --read-only --roots=ignore ~/notes ~/papers
+  rootbound serve --check --config rootbound.yaml`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.gather(w, args)
+			if err != nil {
+				return err
+			}
+			if check {
+				return s.check(w)
+			}
+			for _, line := range s.warnings {
+				fmt.Fprintln(w.err, line)
+			}
+			if s.named > 0 && s.refused == s.named {
+				return failed("None of the specified directories are accessible")
+			}
+			if len(s.granted) == 0 && (strict || w.terminal()) {
+				return nothingGranted()
+			}
+			return s.serve(c.Context(), w, f, banner)
+		},
+	}
+	f.register(c)
+	c.Flags().BoolVar(&check, "check", false, "print every granted directory, its rights and where they come from, and end")
+	c.Flags().BoolVar(&strict, "strict-start", false, "end with code 2 if nothing is granted, not at a terminal only")
+	c.Flags().BoolVar(&banner, "banner", false, "print a line on stderr when serving begins, for wrappers that wait for one")
+	return c
+}
+
+func nothingGranted() error {
+	return misused("no directory is granted. Name the directories to serve as arguments (rootbound serve DIR…), with --allowed-dirs or with --config")
+}
+
+func (s *settings) serve(ctx context.Context, w world, f *flags, banner bool) error {
+	h, err := s.furnish(ctx, w, f)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	service, err := serve.New(s.opt)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	if banner {
+		fmt.Fprintln(w.err, "Secure MCP Filesystem Server running on stdio")
+	}
+	err = service.Stdio(ctx, w.in, w.out)
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer stop()
+	if cerr := service.Close(closing); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
+		err = cerr
+	}
+	if err != nil {
+		return failed("the session ended: %s", text(err))
+	}
+	return nil
+}
+
+// text is an error as the operator may read it: at a terminal the cause is welcome.
+func text(err error) string {
+	var e *rootbound.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return rootbound.Clean(e.Error() + " (" + e.Err.Error() + ")")
+	}
+	return rootbound.Clean(err.Error())
+}
+
+// check prints what would be granted.
+func (s *settings) check(w world) error {
+	for _, line := range s.warnings {
+		fmt.Fprintln(w.err, line)
+	}
+	if len(s.granted) == 0 {
+		return nothingGranted()
+	}
+	for _, g := range s.granted {
+		fmt.Fprintf(w.out, "%s\n  id      %s\n  rights  %s\n  from    %s\n", rootbound.Clean(g.Dir), rootbound.Clean(string(g.ID)), g.Rights, g.origin)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+// Package serve assembles the rooms into a server: ceiling, guard, scope and tools, over a transport that is given to it.
+//
+// One mcp.Server serves every session and both protocol eras. Nothing here writes to stdout or stderr; what a person
+// should hear goes to Options.Warn.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// Options of a Service. The zero value serves nobody anything: no project, mode narrow, no record.
+type Options struct {
+	Version string // of this program
+
+	Projects       []rootbound.Project
+	AcceptRetarget bool
+
+	Mode           authority.Mode
+	RootsTimeout   time.Duration // default 5 s
+	EmptyIsCeiling bool
+	NeverAskModern bool
+	AllowWide      bool
+	ClientProject  rootbound.Project // mode client: what each root is granted
+
+	Relative  string        // unique, first, explicit
+	FSTimeout time.Duration // default 5 s; negative: unbounded
+	NoSlow    bool
+	Limits    mcpfs.Limits
+
+	Sink    decision.Sink // closed by Close; nil: no record
+	Server  decision.Server
+	Locks   guard.Locks
+	Journal guard.Journal
+	Own     func() []guard.Own
+
+	Transport string            // "stdio" (default) or "memory": for the record
+	Warn      func(line string) // what a person should hear; may be nil
+}
+
+// Service is a server that is ready to be connected. Safe for concurrent use.
+type Service struct {
+	ceiling *authority.Ceiling
+	scope   *mcpscope.Scope
+	mcp     *mcp.Server
+	sink    decision.Sink
+	warn    func(string)
+}
+
+// DefaultFSTimeout is how long one call waits for a file system that does not answer (contract §4).
+const DefaultFSTimeout = 5 * time.Second
+
+// New opens the projects' directories and puts the server together. Errors are those of authority.Open.
+func New(o Options) (*Service, error) {
+	if o.FSTimeout == 0 {
+		o.FSTimeout = DefaultFSTimeout
+	}
+	if o.Warn == nil {
+		o.Warn = func(string) {}
+	}
+	ceiling, err := authority.Open(o.Projects, authority.CeilingOptions{AcceptRetarget: o.AcceptRetarget})
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn}
+	g := guard.New(guard.Options{
+		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Own: o.Own,
+		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,
+		Alert: func(authority string, denials int) {
+			o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
+		},
+	})
+	s.scope = mcpscope.New(ceiling, mcpscope.Options{
+		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
+		AllowWide: o.AllowWide, ClientProject: o.ClientProject,
+		Need:    need,
+		Form:    mcpfs.Form,
+		Mutates: func(method, name string) bool { return method == "tools/call" && mcpfs.Mutates(name) },
+		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
+			if r, ok := mcpfs.Request(req); ok && o.Mode != authority.Client {
+				return g.Precheck(c, r)
+			}
+			return nil
+		},
+		Sink: o.Sink, Server: o.Server, Transport: o.Transport,
+		Panic: func(id string, value any, _ []byte) {
+			o.Warn(fmt.Sprintf("Warning: a call failed inside the server (%s): %v", id, rootbound.Quote(fmt.Sprint(value))))
+		},
+	})
+	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "rootbound", Title: "rootbound", Version: o.Version}, &mcp.ServerOptions{
+		Instructions: mcpfs.Instructions,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list of tools does not change while serving
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
+		},
+	})
+	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits})
+	s.mcp.AddReceivingMiddleware(s.scope.Middleware())
+	return s, nil
+}
+
+// need: every file tool needs authority; an unknown tool is told so by the SDK without a question to the client.
+func need(method, name string) mcpscope.Need {
+	if method != "tools/call" {
+		return mcpscope.Free
+	}
+	for _, n := range mcpfs.Names() {
+		if n == name {
+			return mcpscope.Scoped
+		}
+	}
+	return mcpscope.Free
+}
+
+// Ceiling is what the operator granted; it belongs to the Service.
+func (s *Service) Ceiling() *authority.Ceiling { return s.ceiling }
+
+// Connect serves one session over a transport, for programs that hold the client in the same process.
+func (s *Service) Connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSession, error) {
+	return s.mcp.Connect(ctx, t, nil)
+}
+
+// Close ends every session and call, waits for them until ctx ends, and closes what was opened.
+func (s *Service) Close(ctx context.Context) error {
+	err := s.scope.Close(ctx)
+	if cerr := s.ceiling.Close(); err == nil {
+		err = cerr
+	}
+	if s.sink != nil {
+		if cerr := s.sink.Close(); err == nil {
+			err = cerr
+		}
+	}
+	return err
+}
