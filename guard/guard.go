@@ -65,6 +65,7 @@ type Guard struct {
 	pace     pacer
 	gates    sync.Map // rootbound.RootID → chan struct{}
 	ids      *decision.IDs
+	names    [1 << 8][]string // of each set of rights, for records
 }
 
 // New makes a Guard.
@@ -81,7 +82,11 @@ func New(o Options) *Guard {
 	if o.TreeLimit <= 0 {
 		o.TreeLimit = 50_000
 	}
-	return &Guard{opt: o, ids: decision.NewIDs()}
+	g := &Guard{opt: o, ids: decision.NewIDs()}
+	for r := range g.names {
+		g.names[r] = rootbound.Rights(r).Names()
+	}
+	return g
 }
 
 // Request is one operation as the caller spelled it.

@@ -35,7 +35,7 @@ func (t *Target) record(err error) error {
 	r.Server, r.Enforced = t.g.opt.Server, true
 	r.Operation = t.req.Op
 	r.PathSent, r.DestSent = t.req.Path, t.req.Dest
-	r.Rights = t.need.Names()
+	r.Rights = t.g.names[t.need&0xff]
 	if t.use != nil && t.use.Origin != nil {
 		r.SetOrigin(t.use.Origin)
 	}
