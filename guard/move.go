@@ -25,12 +25,12 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: p.rest}, false)
 	if err != nil {
-		return err
+		return g.veil(t, p, err, true)
 	}
 	t.entry = e
 	d, err := t.snap.Set.Entry(beneath.Ref{Root: q.grant, Path: q.rest}, false)
 	if err != nil {
-		return atDest(t, err)
+		return atDest(t, g.veil(t, q, err, true))
 	}
 	t.dest = d
 	if err := t.stays(e, p); err != nil {
@@ -40,7 +40,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 		return atDest(t, err)
 	}
 	if t.src, err = e.Lstat(); err != nil {
-		return err
+		return g.veil(t, p, err, true)
 	}
 	// A directory that is itself a project is met as an entry of the outer one: its mark is its own.
 	if err := t.locate(e.At(), e.Mark(), &t.project, &t.rel); err != nil {

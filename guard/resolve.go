@@ -64,7 +64,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how 
 		}
 		o, canonical, err := g.open(ctx, t, p, how)
 		if err != nil {
-			first = worse(first, err)
+			first = worse(first, g.veil(t, p, err, false))
 			continue
 		}
 		if found != nil {
@@ -176,19 +176,85 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 	return nil
 }
 
-// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists.
+// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. Where the text
+// lies in a nested project, that one's rules count.
 func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
-	project := t.snap.Grants[p.grant].Project
+	gr := &t.snap.Grants[p.grant]
+	project, at := gr.Project, p.within(t.snap)
+	if len(t.snap.Marks) > 1 {
+		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.rest), "/")
+		longest := len(strings.TrimRight(gr.Root.Path(), "/"))
+		for _, m := range t.snap.Marks {
+			inner := m.Root.Path()
+			if len(inner) > longest && (here == inner || strings.HasPrefix(here, inner+"/")) {
+				project, at, longest = m.Project, foldPath(strings.TrimPrefix(here[len(inner):], "/")), len(inner)
+			}
+		}
+	}
 	pol, err := g.policy(project)
 	if err != nil {
 		return err
 	}
-	at := p.within(t.snap)
 	r := pol.access.path(at)
 	if r == nil && mutation {
 		r = pol.mutation.path(at)
 	}
 	return t.rule(r)
+}
+
+// veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
+// the rest of the spelling after it.
+func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Reason {
+	case rootbound.NotFound, rootbound.ParentMissing, rootbound.NotADirectory, rootbound.IsADirectory, rootbound.SpecialFile,
+		rootbound.PathInvalid, rootbound.PathUnresolvable, rootbound.Exists:
+	default:
+		return err
+	}
+	rest := ""
+	at := strings.TrimRight(p.rest, "/")
+	for range 256 {
+		if at == "" {
+			return err
+		}
+		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: at}, true)
+		if eerr != nil {
+			dir, name := path.Split(at)
+			if name == ".." { // its own name is met next
+				name = ""
+			}
+			at, rest = strings.TrimRight(dir, "/"), join(name, rest)
+			continue
+		}
+		reached, mark := entry.At(), entry.Mark()
+		entry.Close()
+		var project *rootbound.Project
+		var rel string
+		if lerr := t.locate(reached, mark, &project, &rel); lerr != nil {
+			return lerr
+		}
+		if g.ownPath(t.absolute(reached)) {
+			return t.rule(ownRule)
+		}
+		pol, perr := g.policy(project)
+		if perr != nil {
+			return perr
+		}
+		folded := foldPath(strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"))
+		r := pol.access.path(folded)
+		if r == nil && mutation {
+			r = pol.mutation.path(folded)
+		}
+		if r != nil {
+			return t.rule(r)
+		}
+		return err
+	}
+	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
 }
 
 // judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
@@ -227,7 +293,7 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: p.rest}, true)
 	if err != nil {
-		return err
+		return g.veil(t, p, err, true)
 	}
 	t.entry = e
 	if err := t.stays(e, p); err != nil {
@@ -241,12 +307,7 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 	case err == nil:
 		t.obj = o
 	case !is(err, rootbound.NotFound):
-		if is(err, rootbound.IsADirectory) { // a rule on the name answers first, so that it tells nothing
-			if rerr := g.judgeReached(t, t.project, t.rel, beneath.Info{}, e.At(), true); rerr != nil {
-				return rerr
-			}
-		}
-		return err
+		return g.veil(t, p, err, true)
 	}
 	var info beneath.Info
 	if t.obj != nil {
@@ -324,7 +385,7 @@ func (g *Guard) judgeMkdir(t *Target, p place) error {
 		}
 		return nil
 	}
-	if !is(err, rootbound.NotFound) {
+	if err = g.veil(t, p, err, true); !is(err, rootbound.NotFound) {
 		return err
 	}
 	t.rel = join(t.snap.Grants[p.grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.rest), "/"))
