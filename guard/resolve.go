@@ -259,7 +259,7 @@ func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
 
 // judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
 func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, info beneath.Info, at beneath.Ref, mutation bool) error {
-	if g.ownObject(info.ID) || g.ownPath(t.absolute(at)) {
+	if g.opt.Own != nil && (g.ownObject(info.ID) || g.ownPath(t.absolute(at))) {
 		return t.rule(ownRule)
 	}
 	pol, err := g.policy(project)

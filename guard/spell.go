@@ -22,8 +22,11 @@ type place struct {
 
 // within is the place's path inside its project as spelled, folded and cleaned as text, for rules on spellings.
 func (p place) within(s *authority.Snapshot) string {
-	clean := strings.TrimPrefix(path.Clean("/"+s.Grants[p.grant].Prefix+"/"+p.rest), "/")
-	return foldPath(clean)
+	at := join(s.Grants[p.grant].Prefix, p.rest)
+	if strings.Contains(at, "..") {
+		at = strings.TrimPrefix(path.Clean("/"+at), "/")
+	}
+	return foldPath(at)
 }
 
 func refuse(r rootbound.Reason, detail string) *rootbound.Error {
