@@ -245,7 +245,7 @@ func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
 	for i := range sc.targets {
 		t := &sc.targets[i]
 		p, ok := r.Holds(t.Root)
-		if !ok || p == "" || sc.client { // in mode client the marks see to a project inside the root
+		if !ok || p == "" {
 			continue
 		}
 		met = true
