@@ -73,9 +73,9 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		text, _, _ := strings.Cut(res.Content[0].(*mcp.TextContent).Text, ".")
+		text := res.Content[0].(*mcp.TextContent).Text
 		if res.IsError {
-			fmt.Println("refused:", strings.Contains(res.Content[0].(*mcp.TextContent).Text, "outside_root"))
+			fmt.Println("refused:", strings.Contains(text, "outside_root"))
 			continue
 		}
 		fmt.Println(text)
