@@ -86,13 +86,14 @@ func extendedAt(s string) int {
 // compileGlob reads an alternative; false for one that can match nothing.
 func compileGlob(s string) (glob, bool) {
 	var names []string
-	for i, n := range strings.Split(s, "/") {
+	all := strings.Split(s, "/")
+	for i, n := range all {
 		last := ""
 		if len(names) > 0 {
 			last = names[len(names)-1]
 		}
 		switch {
-		case n == "" && i > 0 && last == "": // doubled slashes are one
+		case n == "" && i > 0 && i < len(all)-1: // doubled slashes are one
 			continue
 		case n == "**" && last == "**":
 			continue
