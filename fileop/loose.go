@@ -7,6 +7,9 @@ import (
 	"github.com/rootbound/rootbound"
 )
 
+// maxLoose is more than any indentation that is compared.
+const maxLoose = 1 << 29
+
 // lineSpan is a line of a view: norm[start:end] without its newline.
 type lineSpan struct{ start, end int }
 
@@ -72,7 +75,7 @@ func applyLoosely(v view, old, new []byte, limit int64) ([]byte, Applied, error)
 		if i > 0 {
 			text = append(text, '\n')
 		}
-		text = append(text, in.shift(l)...)
+		text = append(text, in.shift(l, head+i)...)
 	}
 	var from, to int
 	switch {
@@ -129,10 +132,15 @@ func (v view) matched(lines []lineSpan, want [][]byte) int {
 	return len(want)
 }
 
-// indents maps the caller's indentations to the file's.
+// indents maps the caller's indentations to the file's, line by line of what he sent as old.
 type indents struct {
-	caller, file []string
-	spaces       int // the caller's blanks that stand for one tab of the file; negative: the file's for one tab of his
+	pairs  []indentPair
+	spaces int // the caller's blanks that stand for one tab of the file; negative: the file's for one tab of his
+}
+
+type indentPair struct {
+	line         int
+	caller, file string
 }
 
 func indentsOf(v view, lines []lineSpan, want [][]byte) indents {
@@ -141,56 +149,61 @@ func indentsOf(v view, lines []lineSpan, want [][]byte) indents {
 		if len(bytes.TrimSpace(w)) == 0 {
 			continue
 		}
-		c := indentation(w)
-		f := indentation(v.norm[lines[k].start:lines[k].end])
-		in.caller, in.file = append(in.caller, c), append(in.file, f)
-		if in.spaces == 0 && c != "" && f != "" {
+		p := indentPair{k, indentation(w), indentation(v.norm[lines[k].start:lines[k].end])}
+		in.pairs = append(in.pairs, p)
+		if in.spaces == 0 && p.caller != "" && p.file != "" {
 			switch {
-			case only(c, ' ') && only(f, '\t'):
-				in.spaces = max(1, len(c)/len(f))
-			case only(c, '\t') && only(f, ' '):
-				in.spaces = -max(1, len(f)/len(c))
+			case only(p.caller, ' ') && only(p.file, '\t'):
+				in.spaces = max(1, len(p.caller)/len(p.file))
+			case only(p.caller, '\t') && only(p.file, ' '):
+				in.spaces = -max(1, len(p.file)/len(p.caller))
 			}
 		}
 	}
 	return in
 }
 
-// shift gives a line of the caller the file's indentation.
-func (in indents) shift(line []byte) []byte {
+// shift gives a line of the caller, which takes the place of old line number near, the file's indentation.
+func (in indents) shift(line []byte, near int) []byte {
 	c := indentation(line)
 	rest := line[len(c):]
 	if len(rest) == 0 {
 		return nil
 	}
-	return append([]byte(in.of(c)), rest...)
+	return append([]byte(in.of(c, near)), rest...)
 }
 
-func (in indents) of(c string) string {
-	under, over := -1, -1 // the caller's longest indentation within c, and his shortest beyond it
-	for i, k := range in.caller {
+// of takes the pair whose caller's side is c, else the longest within c, else the shortest beyond it; among equals the
+// one nearest to the line.
+func (in indents) of(c string, near int) string {
+	var best indentPair
+	rank := func(p indentPair) int {
 		switch {
-		case k == c:
-			return in.file[i]
-		case strings.HasPrefix(c, k):
-			if under < 0 || len(k) > len(in.caller[under]) {
-				under = i
-			}
-		case strings.HasPrefix(k, c):
-			if over < 0 || len(k) < len(in.caller[over]) {
-				over = i
-			}
+		case strings.HasPrefix(c, p.caller):
+			return 2*maxLoose - (len(c) - len(p.caller))
+		case strings.HasPrefix(p.caller, c):
+			return maxLoose - (len(p.caller) - len(c))
+		}
+		return 0
+	}
+	most := 0
+	for _, p := range in.pairs {
+		r := rank(p)
+		if r > most || r > 0 && r == most && distance(p.line, near) < distance(best.line, near) {
+			best, most = p, r
 		}
 	}
 	switch {
-	case under >= 0:
-		return in.file[under] + in.convert(c[len(in.caller[under]):])
-	case over >= 0:
-		f := in.file[over]
-		return f[:max(0, len(f)-len(in.convert(in.caller[over][len(c):])))]
+	case most == 0:
+		return c
+	case len(best.caller) <= len(c):
+		return best.file + in.convert(c[len(best.caller):])
 	}
-	return c
+	gone := len(in.convert(best.caller[len(c):]))
+	return best.file[:max(0, len(best.file)-gone)]
 }
+
+func distance(a, b int) int { return max(a-b, b-a) }
 
 // convert writes an indentation of the caller in the file's characters, as far as they are known.
 func (in indents) convert(s string) string {

@@ -3,7 +3,6 @@ package fileop
 import (
 	"context"
 	"io"
-	"path"
 	"strings"
 
 	"github.com/rootbound/rootbound/beneath"
@@ -21,7 +20,11 @@ type Media struct {
 
 // MediaType is the MIME type by the extension of name, in any case (drop-in.md §4).
 func MediaType(name string) string {
-	switch strings.ToLower(path.Ext(name)) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= strings.LastIndexByte(name, '/')+1 {
+		return "application/octet-stream" // a name that only begins with a dot has no extension
+	}
+	switch strings.ToLower(name[dot:]) {
 	case ".png":
 		return "image/png"
 	case ".jpg", ".jpeg":

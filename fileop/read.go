@@ -78,6 +78,8 @@ type Text struct {
 	Version   string // of the file; partial unless Data is all of it
 	Whole     bool   // Data is the file from its first to its last byte
 
+	Lines     int64  // of the whole file where it was read to its end by lines; else 0
+
 	Truncated bool  // the limit cut what was asked for; go on at NextLine, or at NextByte where NextLine is 0
 	NextLine  int64 // first line that is not in Data; 0 if the cut is within a line, or in front (Tail)
 	NextByte  int64 // offset behind Data
@@ -95,7 +97,10 @@ func ReadText(ctx context.Context, src io.ReaderAt, info beneath.Info, part Part
 	if limit <= 0 {
 		limit = DefaultText
 	}
-	r := &reader{ctx: ctx, src: src, limit: limit}
+	return (&reader{ctx: ctx, src: src, limit: limit, block: block}).text(info, part)
+}
+
+func (r *reader) text(info beneath.Info, part Part) (Text, error) {
 	t := Text{Size: info.Size}
 	var err error
 	switch part.kind {
@@ -137,6 +142,7 @@ type reader struct {
 	ctx   context.Context
 	src   io.ReaderAt
 	limit int
+	block int
 }
 
 // at fills p; io.EOF comes with what was there. Other errors are ready for the caller.
@@ -151,91 +157,103 @@ func (r *reader) at(p []byte, off int64) (int, error) {
 	return n, failed(err)
 }
 
-// lines skips to line first and takes count lines.
+// lines takes count lines from line first.
 func (r *reader) lines(t *Text, first, count int64) error {
-	t.FirstLine = first
-	buf := make([]byte, min(int64(block), max(t.Size+1, 512)))
-	var off, line int64 = 0, 1 // position, and number of the line it is in
-	if count == 0 {
-		n, err := r.at(buf[:1], 0)
-		t.Whole = n == 0 && err == io.EOF
-		return err2(err)
+	buf := make([]byte, r.block)
+	off, skipped, err := r.skip(buf, first-1)
+	if err != nil {
+		return err
 	}
-	var taken int64
-	for eof := false; !eof; {
+	t.FirstLine, t.Offset = first, off
+	if skipped < first-1 { // it ends before
+		t.Lines, t.Whole = skipped, off == 0
+		return nil
+	}
+	if count == ToEnd {
+		t.Data = make([]byte, 0, min(int64(r.limit), max(t.Size-off, 0))+1)
+	}
+	taken := int64(0)
+	for {
 		n, err := r.at(buf, off)
 		if err != nil && err != io.EOF {
 			return err
 		}
-		eof = err == io.EOF || n == 0
 		p := buf[:n]
-		if line < first {
-			if off == 0 {
-				if e := marked(p); e != "" {
-					return notText(e)
-				}
-			}
-			if err := binary(p, off); err != nil {
-				return err
-			}
-			skip := 0
-			for line < first && skip < n {
-				i := bytes.IndexByte(p[skip:], '\n')
-				if i < 0 {
-					skip = n
-					break
-				}
-				skip += i + 1
-				line++
-			}
-			off += int64(skip)
-			p = p[skip:]
-			if line < first {
-				continue
-			}
-			if len(p) == 0 {
-				t.Offset = off
-				continue
-			}
-			t.Offset = off
-		}
-		keep := len(p)
-		if count != ToEnd {
-			keep = 0
-			for taken < count && keep < len(p) {
-				i := bytes.IndexByte(p[keep:], '\n')
-				if i < 0 {
-					keep = len(p)
-					break
-				}
-				keep += i + 1
-				taken++
-			}
+		keep, lines := leading(p, count-taken)
+		if count == ToEnd {
+			keep = n
 		}
 		if room := r.limit - len(t.Data); keep > room {
 			t.Data = append(t.Data, p[:room]...)
 			r.cut(t)
 			return nil
 		}
-		if t.Data == nil && n > 0 {
-			t.Data = make([]byte, 0, min(int64(r.limit), max(t.Size-off, int64(keep))))
-		}
 		t.Data = append(t.Data, p[:keep]...)
 		off += int64(keep)
-		if count != ToEnd && taken == count && keep <= len(p) {
-			if keep < len(p) {
-				return nil
-			}
-			n, err := r.at(buf[:1], off)
-			t.Whole = t.Offset == 0 && n == 0 && err == io.EOF
-			return err2(err)
+		taken += lines
+		switch {
+		case keep == n && (err == io.EOF || n == 0):
+			t.Whole = t.Offset == 0
+			t.Lines = first - 1 + countLines(t.Data)
+			return nil
+		case taken == count && keep < n:
+			return nil
 		}
 	}
-	if line < first {
-		t.Offset = off
+}
+
+// skip finds where the line after count lines begins, or where the file ends before. What is skipped must be text too:
+// it is where a file that has no lines at all is found out.
+func (r *reader) skip(buf []byte, count int64) (off, skipped int64, err error) {
+	open := false // bytes behind the last newline
+	for skipped < count {
+		n, err := r.at(buf, off)
+		if err != nil && err != io.EOF {
+			return 0, 0, err
+		}
+		if off == 0 {
+			if e := marked(buf[:n]); e != "" {
+				return 0, 0, notText(e)
+			}
+		}
+		if err := binary(buf[:n], off); err != nil {
+			return 0, 0, err
+		}
+		end, lines := leading(buf[:n], count-skipped)
+		off += int64(end)
+		skipped += lines
+		if end > 0 {
+			open = buf[end-1] != '\n'
+		}
+		if end == n && (err == io.EOF || n == 0) {
+			if open {
+				skipped++
+			}
+			return off, skipped, nil
+		}
 	}
-	t.Whole = t.Offset == 0 && first == 1
-	return nil
+	return off, skipped, nil
+}
+
+// leading is the length of the first count lines of p, and how many of them end in it.
+func leading(p []byte, count int64) (end int, lines int64) {
+	for lines < count {
+		i := bytes.IndexByte(p[end:], '\n')
+		if i < 0 {
+			return len(p), lines
+		}
+		end += i + 1
+		lines++
+	}
+	return end, lines
+}
+
+func countLines(p []byte) int64 {
+	n := int64(bytes.Count(p, []byte{'\n'}))
+	if len(p) > 0 && p[len(p)-1] != '\n' {
+		n++
+	}
+	return n
 }
 
 // cut ends Data, which is full, between lines where it can.
@@ -257,13 +275,13 @@ func (r *reader) bytes(t *Text, off, count int64) error {
 	if count != ToEnd {
 		want = min(want, count)
 	}
-	want = min(want, max(t.Size-off, 0)+block) // a file that grew gives a little more, never what was asked
+	want = min(want, max(t.Size-off, 0)+int64(r.block)) // a file that grew gives a little more, never what was asked
 	data := make([]byte, want)
 	n := 0
 	var err error
 	for n < len(data) && err == nil {
 		var m int
-		m, err = r.at(data[n:min(len(data), n+block)], off+int64(n))
+		m, err = r.at(data[n:min(len(data), n+r.block)], off+int64(n))
 		n += m
 	}
 	if err != nil && err != io.EOF {
@@ -301,7 +319,7 @@ func (r *reader) tail(t *Text, count int64) error {
 	pos := end
 	start := int64(-1)
 	for pos > 0 && start < 0 && held <= r.limit {
-		size := min(int64(block), pos)
+		size := min(int64(r.block), pos)
 		p := make([]byte, size)
 		n, err := r.at(p, pos-size)
 		if err != nil && err != io.EOF {
@@ -359,13 +377,6 @@ func (r *reader) tail(t *Text, count int64) error {
 		t.Data = rest
 	}
 	return nil
-}
-
-func err2(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
 }
 
 func cancelled(ctx context.Context) error {

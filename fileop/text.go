@@ -71,6 +71,9 @@ func isText(data []byte, offset int64) error {
 	if err := binary(data, offset); err != nil {
 		return err
 	}
+	if utf8.Valid(data) {
+		return nil
+	}
 	for i := 0; i < len(data); {
 		if data[i] < utf8.RuneSelf {
 			i++
