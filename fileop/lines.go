@@ -111,12 +111,12 @@ func (p *reach) runs() []run {
 		out = append(out, run{kind: s.kind, count: s.count})
 	}
 	slices.Reverse(out)
-	place(out)
+	locate(out)
 	return out
 }
 
-// place fills in where runs begin.
-func place(runs []run) {
+// locate fills in where runs begin.
+func locate(runs []run) {
 	i, j := 0, 0
 	for k := range runs {
 		r := &runs[k]
@@ -153,6 +153,6 @@ func bounded(old, new []string) []run {
 		done = to
 	}
 	add(same, len(old)-done)
-	place(out)
+	locate(out)
 	return out
 }
