@@ -78,7 +78,7 @@ type Text struct {
 	Version   string // of the file; partial unless Data is all of it
 	Whole     bool   // Data is the file from its first to its last byte
 
-	Lines     int64  // of the whole file where it was read to its end by lines; else 0
+	Lines int64 // of the whole file where it was read to its end by lines; else 0
 
 	Truncated bool  // the limit cut what was asked for; go on at NextLine, or at NextByte where NextLine is 0
 	NextLine  int64 // first line that is not in Data; 0 if the cut is within a line, or in front (Tail)
