@@ -42,7 +42,8 @@ type problems struct {
 }
 
 func newProblems(file string, source []byte) *problems {
-	return &problems{file: file, source: strings.Split(string(source), "\n")}
+	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(source)) // as the parser counts them
+	return &problems{file: file, source: strings.Split(lines, "\n")}
 }
 
 func (p *problems) at(pos position, format string, args ...any) {
@@ -58,7 +59,7 @@ func (p *problems) excerpt(pos position) string {
 	if pos.line < 1 || pos.line > len(p.source) {
 		return ""
 	}
-	line := []rune(strings.TrimRight(p.source[pos.line-1], "\r"))
+	line := []rune(p.source[pos.line-1])
 	column := min(max(pos.column, 1), len(line)+1)
 	cut := ""
 	if len(line) > longestLine {
