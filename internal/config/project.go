@@ -138,6 +138,9 @@ func (l *loader) directories() error {
 		switch {
 		case err != nil:
 			l.warnings = append(l.warnings, fmt.Sprintf("Warning: Cannot access directory %s, skipping", dir))
+			if !errors.Is(err, fs.ErrNotExist) {
+				continue // it would never appear
+			}
 		case !st.IsDir():
 			l.warnings = append(l.warnings, fmt.Sprintf("Warning: %s is not a directory, skipping", dir))
 			continue
