@@ -7,26 +7,30 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
-// Grace is how long calls that are under way may still take when the client has gone or the process is told to end.
-const Grace = 5 * time.Second
+// Grace is how long calls that are under way may still take after the client closed its end.
+const Grace = 2 * time.Second
 
-// Stdio serves one client over a pair of pipes until the client closes its end or ctx ends; both are no error. Calls that
-// are under way then may finish within Grace, so that a client which writes everything and closes gets its answers; a
-// client that has stopped reading cannot hold the process longer than that.
+// Stdio serves one client over a pair of pipes until the client closes its end or ctx ends; both are no error. A client
+// that writes everything and closes gets its answers: what is under way then may finish within Grace. A client that has
+// stopped reading cannot hold Stdio longer than that.
 func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	eof := &endNotice{ReadCloser: in, seen: make(chan struct{})}
-	session, err := s.Connect(ctx, &mcpscope.Pipe{Reader: eof, Writer: out})
+	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out}, gone: make(chan struct{})}
+	session, err := s.Connect(ctx, t)
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
+	go func() { ended <- session.Wait() }() // ends with the process at the latest
 	select {
 	case err = <-ended:
-	case <-eof.seen:
+	case <-ctx.Done():
+	case <-t.gone:
 		wait := time.NewTimer(Grace)
 		defer wait.Stop()
 		select {
@@ -34,7 +38,6 @@ func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteClose
 		case <-ctx.Done():
 		case <-wait.C:
 		}
-	case <-ctx.Done():
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
@@ -42,17 +45,85 @@ func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteClose
 	return err
 }
 
-// endNotice tells when its reader came to an end.
-type endNotice struct {
-	io.ReadCloser
-	seen chan struct{}
-	once sync.Once
+// lingering is a transport whose end of input reaches the SDK only when the calls that came before it are answered, or
+// Grace is over: the SDK drops what it has not answered when its input ends.
+type lingering struct {
+	mcp.Transport
+	gone chan struct{} // closed when input has ended and nothing more is waited for
 }
 
-func (e *endNotice) Read(p []byte) (int, error) {
-	n, err := e.ReadCloser.Read(p)
+func (t *lingering) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
 	if err != nil {
-		e.once.Do(func() { close(e.seen) })
+		return nil, err
 	}
-	return n, err
+	return &lingeringConn{Connection: c, transport: t, open: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1)}, nil
+}
+
+type lingeringConn struct {
+	mcp.Connection
+	transport *lingering
+	answered  chan struct{} // something was answered
+
+	mu    sync.Mutex
+	open  map[jsonrpc.ID]int // calls without an answer
+	ended bool
+}
+
+func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	if err != nil {
+		c.linger(ctx)
+		return msg, err
+	}
+	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != "subscriptions/listen" {
+		c.mu.Lock()
+		c.open[req.ID]++
+		c.mu.Unlock()
+	}
+	return msg, nil
+}
+
+func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, msg)
+	if res, ok := msg.(*jsonrpc.Response); ok {
+		c.mu.Lock()
+		if c.open[res.ID]--; c.open[res.ID] <= 0 {
+			delete(c.open, res.ID)
+		}
+		c.mu.Unlock()
+		select {
+		case c.answered <- struct{}{}:
+		default:
+		}
+	}
+	return err
+}
+
+func (c *lingeringConn) linger(ctx context.Context) {
+	c.mu.Lock()
+	first := !c.ended
+	c.ended = true
+	c.mu.Unlock()
+	if !first {
+		return
+	}
+	defer close(c.transport.gone)
+	wait := time.NewTimer(Grace)
+	defer wait.Stop()
+	for {
+		c.mu.Lock()
+		n := len(c.open)
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-c.answered:
+		case <-wait.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
