@@ -8,6 +8,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	switch os.Getenv("ROOTBOUND_TEST_AS") {
+	case "rootbound":
+		os.Exit(realMain())
+	case "echo":
+		echoServer()
+		os.Exit(0)
+	}
 	testscript.Main(m, map[string]func(){"rootbound": func() { os.Exit(realMain()) }})
 }
 
