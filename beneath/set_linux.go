@@ -141,6 +141,9 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 	w := walk{set: s, read: how != Handle}
 	defer w.close()
 	if err := w.run(at.Root, at.Path, true); err != nil {
+		if isMissingPart(err) {
+			err = refuse(rootbound.NotFound, "", unix.ENOENT)
+		}
 		return nil, false, err
 	}
 	if w.object < 0 && !w.atTop {
