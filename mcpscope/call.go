@@ -136,12 +136,21 @@ func (c *call) held(ctx context.Context, err error) (mcp.Result, error) {
 		if err = c.again(res); err != nil {
 			return nil, err
 		}
+		keepPrivate(res)
 	}
 	// The reply is handed over now: the last check of a read (contract §4.3). What was committed is reported as done.
 	if stale := c.use.Stale(); stale != nil && !c.use.Committed() {
 		return c.refuse(ctx, c.overtaken(refusalOf(stale)))
 	}
 	return res, err
+}
+
+// keepPrivate marks what was read under a hold: kept for any time it would outlive a revocation, and as "public", the
+// SDK's default, it might reach another principal.
+func keepPrivate(res mcp.Result) {
+	if r, ok := res.(*mcp.ReadResourceResult); ok && r != nil {
+		r.TTLMs, r.CacheScope = 0, "private"
+	}
 }
 
 // overtaken prefers the refusal the handler itself came to, which knows path and decision, if it says the same.

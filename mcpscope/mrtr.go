@@ -204,7 +204,9 @@ func (c *call) question(round, inner string) (mcp.Result, error) {
 	default:
 		res = new(mcp.GetPromptResult)
 	}
-	return res, json.Unmarshal(text, res)
+	err = json.Unmarshal(text, res)
+	keepPrivate(res)
+	return res, err
 }
 
 // answer finds the roots among the inputs.

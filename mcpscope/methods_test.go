@@ -1,0 +1,145 @@
+package mcpscope
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Every method the SDK serves has a place (contract §2): an upgrade that adds one must decide about it here.
+func TestEveryMethodHasItsHandling(t *testing.T) {
+	want := map[string]handling{
+		"tools/call": asks, "resources/read": asks, "prompts/get": asks,
+		"notifications/roots/list_changed": changed,
+		"initialize":                       pass, "ping": pass, "server/discover": pass,
+		"notifications/initialized": pass, "notifications/cancelled": pass, "notifications/progress": pass,
+		"logging/setLevel": settled, "tools/list": settled, "prompts/list": settled,
+		"resources/list": current, "resources/templates/list": current, "completion/complete": current, "resources/unsubscribe": current,
+		"resources/subscribe": required, "subscriptions/listen": required,
+	}
+	served := sdkMethods(t)
+	for _, m := range served {
+		h, ok := want[m]
+		if !ok {
+			t.Errorf("the SDK serves %q: decide what it needs of the authority", m)
+		} else if got := handlingOf(m); got != h {
+			t.Errorf("%s: %d, want %d", m, got, h)
+		}
+		delete(want, m)
+	}
+	for m := range want {
+		t.Errorf("the SDK no longer serves %q", m)
+	}
+	if handlingOf("acme/own") != current {
+		t.Error("an author's own method gets what is current")
+	}
+}
+
+// sdkMethods reads the SDK's table of methods from its source: it is not exported.
+func sdkMethods(t *testing.T) []string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/go-sdk/mcp").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{} // constant -> method
+	var keys []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || len(v.Names) != 1 || len(v.Values) != 1 {
+				return true
+			}
+			switch value := v.Values[0].(type) {
+			case *ast.BasicLit:
+				if s, err := strconv.Unquote(value.Value); err == nil {
+					names[v.Names[0].Name] = s
+				}
+			case *ast.CompositeLit:
+				if v.Names[0].Name != "serverMethodInfos" {
+					return true
+				}
+				for _, e := range value.Elts {
+					keys = append(keys, e.(*ast.KeyValueExpr).Key.(*ast.Ident).Name)
+				}
+			}
+			return true
+		})
+	}
+	var methods []string
+	for _, k := range keys {
+		if names[k] == "" {
+			t.Fatalf("no value of %s", k)
+		}
+		methods = append(methods, names[k])
+	}
+	if len(methods) < 15 {
+		t.Fatalf("found only %v", methods)
+	}
+	return methods
+}
+
+// What is current reaches the methods that never ask; without it they answer nothing, or are refused.
+func TestMethodsThatNeverAsk(t *testing.T) {
+	w := open(t, Options{}, "app")
+	complete := func(p *peer, id int, meta string) string {
+		t.Helper()
+		p.send(`{"jsonrpc":"2.0","id":%d,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"other"},"argument":{"name":"x","value":"y"}%s}}`, id, meta)
+		m := p.recv()
+		if m.Error != nil || m.Method != "" {
+			t.Fatalf("completion: %s", m.line)
+		}
+		return m.line
+	}
+	subscribe := `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"test://scope"}}`
+	p := w.legacy(true)
+	if line := complete(p, 1, ""); !strings.Contains(line, `"no hold"`) {
+		t.Errorf("before any roots: %s", line)
+	}
+	p.send(subscribe, 2)
+	if m := p.failed(2, -32602); !strings.Contains(m.line, string(rootbound.AuthorityUnavailable)) {
+		t.Error(m.line)
+	}
+	p.call(3, "scope")
+	p.answer(p.expectAsk(), w.roots("app/sub"))
+	p.expect(3, "roots app/sub")
+	if line := complete(p, 4, ""); !strings.Contains(line, `"roots app/sub"`) {
+		t.Errorf("with roots: %s", line)
+	}
+	p.send(subscribe, 5)
+	w.await("subscribed under roots app/sub")
+	p.recv()
+	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	if line := complete(p, 6, ""); !strings.Contains(line, `"no hold"`) {
+		t.Errorf("stale: %s", line)
+	}
+	q := w.dial()
+	if line := complete(q, 7, ","+modernMetaRoots); !strings.Contains(line, `"no hold"`) {
+		t.Errorf("modern, roots declared: %s", line)
+	}
+	if line := complete(q, 8, ","+modernMeta); !strings.Contains(line, `"ceiling app"`) {
+		t.Errorf("modern, none declared: %s", line)
+	}
+	listen := fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["test://scope"]},%s}}`, modernMetaRoots)
+	q.send("%s", listen)
+	q.failed(9, -32602)
+}
