@@ -27,6 +27,9 @@ func CompileExcludes(patterns []string) (Excludes, error) {
 func CompileTreeExcludes(patterns []string) (Excludes, error) {
 	var x Excludes
 	for _, s := range patterns {
+		if s == "" {
+			continue // else the forms for any depth would leave out everything
+		}
 		if plainName(s) {
 			x.anywhere = append(x.anywhere, s)
 			continue

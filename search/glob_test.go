@@ -1,0 +1,141 @@
+package search
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rootbound/rootbound"
+)
+
+// TestGlobsAsTheOfficialServer compares with what testdata/official-globs.mjs recorded.
+func TestGlobsAsTheOfficialServer(t *testing.T) {
+	b, err := os.ReadFile("testdata/official-globs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o struct {
+		Paths    []string
+		Patterns []struct {
+			Pattern string
+			Finds   []string
+		}
+	}
+	if err := json.Unmarshal(b, &o); err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, want := range o.Patterns {
+		p, err := Compile(want.Pattern)
+		if err != nil {
+			t.Errorf("%q: %v", want.Pattern, err)
+			continue
+		}
+		var got []string
+		for _, path := range o.Paths {
+			if p.Match(path) {
+				got = append(got, path)
+			}
+			if p.lastNameOnly() && p.matchName(path[strings.LastIndexByte(path, '/')+1:]) != p.Match(path) {
+				t.Errorf("%q: the short way differs for %q", want.Pattern, path)
+			}
+			if d := p.depth(); d > 0 && strings.Count(path, "/") >= d && p.Match(path) {
+				t.Errorf("%q finds %q below depth %d", want.Pattern, path, d)
+			}
+		}
+		if !slices.Equal(got, want.Finds) {
+			t.Errorf("%q finds %q, want %q", want.Pattern, got, want.Finds)
+		}
+		found += len(got)
+	}
+	if len(o.Patterns) < 300 || found < 1000 {
+		t.Errorf("%d patterns find %d paths: the table is too thin", len(o.Patterns), found)
+	}
+}
+
+func TestCompileRefuses(t *testing.T) {
+	for _, p := range []string{"!(a)", "@(a|b)", "**/+(a)", "x?(b)", "*(a).txt", "a\x00b", strings.Repeat("a", MaxPattern+1),
+		strings.Repeat("{a,b}", 20), "{1..100000000000}", "{1..2000}", strings.Repeat("{", 60) + "a,b" + strings.Repeat("}", 60)} {
+		_, err := Compile(p)
+		e, ok := err.(*rootbound.Error)
+		if !ok || e.Reason != rootbound.ArgumentInvalid || !strings.Contains(e.Next, "**") {
+			t.Errorf("%.40q: %v", p, err)
+		}
+	}
+	for _, p := range []string{"a+(b", "[+](a)", `\!(a)`, "a(b)", "[!(]x)"} {
+		if _, err := Compile(p); err != nil {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+}
+
+func TestEscapes(t *testing.T) {
+	for _, c := range []struct {
+		pattern, path string
+		want          bool
+	}{
+		{`*\.txt`, "a.txt", true}, {`\a`, "a", true}, {`a\`, `a\`, true}, {`\\a`, `\a`, true}, {`*\*`, "a*", true}, {`*\*`, "ab", false}, {`?`, "𝒳", true}, {"?", "\xff", true},
+	} {
+		p, err := Compile(c.pattern)
+		if err != nil || p.Match(c.path) != c.want {
+			t.Errorf("%q on %q: %v", c.pattern, c.path, err)
+		}
+	}
+}
+
+func TestExcludes(t *testing.T) {
+	for _, c := range []struct {
+		patterns     []string
+		path         string
+		search, tree bool
+	}{
+		{[]string{"skip"}, "skip", true, true},
+		{[]string{"skip"}, "a/skip", false, true},
+		{[]string{"**/skip/**"}, "a/skip/x", true, true},
+		{[]string{"**/skip/**"}, "a/skip", false, false},
+		{[]string{"*.txt"}, "a.txt", true, true},
+		{[]string{"*.txt"}, "a/a.txt", false, false},
+		{[]string{"a/b"}, "x/a/b", false, true},
+		{[]string{"a/b"}, "x/a/b/c", false, true},
+		{[]string{"[ab]"}, "x/b", false, true},
+		{[]string{".git"}, "x/.git", false, true},
+		{[]string{""}, "x", false, false},
+		{nil, "x", false, false},
+	} {
+		s, err1 := CompileExcludes(c.patterns)
+		tr, err2 := CompileTreeExcludes(c.patterns)
+		if err1 != nil || err2 != nil || s.Match(c.path) != c.search || tr.Match(c.path) != c.tree {
+			t.Errorf("%q on %q: search %v, tree %v, %v %v", c.patterns, c.path, s.Match(c.path), tr.Match(c.path), err1, err2)
+		}
+	}
+	for _, compile := range []func([]string) (Excludes, error){CompileExcludes, CompileTreeExcludes} {
+		if _, err := compile([]string{"!(a)"}); err == nil {
+			t.Error("an extended form was taken")
+		}
+		if _, err := compile(slices.Repeat([]string{"a*"}, 4*MaxPatterns)); err == nil {
+			t.Error("too many were taken")
+		}
+	}
+}
+
+func FuzzGlob(f *testing.F) {
+	for _, p := range []string{"**/*.{a,b}", "[[:alpha:]-z]", "{1..3}{a}", "a/../**/b", `\{[\]]`} {
+		f.Add(p, "a/b.c")
+	}
+	f.Fuzz(func(t *testing.T, pattern, path string) {
+		p, err := Compile(pattern)
+		if err != nil {
+			return
+		}
+		m := p.Match(path)
+		if p.lastNameOnly() && !strings.HasPrefix(path, "/") && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && path != "" &&
+			p.matchName(path[strings.LastIndexByte(path, '/')+1:]) != m {
+			t.Fatalf("%q on %q", pattern, path)
+		}
+		if x, err := CompileTreeExcludes([]string{pattern}); err == nil {
+			x.Match(path)
+		}
+	})
+}
