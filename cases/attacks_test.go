@@ -154,7 +154,7 @@ type answered struct {
 }
 
 func runAttack(t *testing.T, a attack, s surroundings) {
-	if a.Kind == "race" && a.hasStep("at-syscall", "each") {
+	if a.hasStep("at-syscall", "each") && !a.undoable() {
 		for at := 1; ; at++ {
 			if n := oneAttack(t, a, s, at); at > n || t.Failed() {
 				t.Logf("stopped before each of %d calls", n)
@@ -167,6 +167,14 @@ func runAttack(t *testing.T, a attack, s surroundings) {
 
 func (a attack) hasStep(name, arg string) bool {
 	return slices.ContainsFunc(steps(a.Setup), func(s step) bool { return s.name == name && (arg == "" || s.str(0) == arg) })
+}
+
+// undoable reports whether doing the timed step again takes it back, so that one server can be stopped at all positions.
+func (a attack) undoable() bool {
+	return slices.ContainsFunc(a.Setup, func(s []any) bool {
+		nested, ok := s[len(s)-1].([]any)
+		return ok && nested[0] == "exchange"
+	})
 }
 
 // oneAttack makes the world, performs the case and judges it. at is the position for cases that stop before each call;
@@ -551,37 +559,59 @@ func (r *run) timedCall(once func(), at int) int {
 		}
 		stop()
 	case "at-syscall":
-		if at == 0 {
-			at = int(s.num(t, 0))
+		if at > 0 || s.str(0) != "each" {
+			return r.stopAt(once, max(at, 1), nested(1))
 		}
-		if got := r.p.tell(t, fmt.Sprintf("arm %d", at), true); got != "ok" {
-			t.Fatalf("tracer: %q", got)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			once()
-		}()
-		held := make(chan string, 1)
-		go func() { // ends with its line, or with the pipe when the world is closed
-			line, err := r.p.out.ReadString('\n')
-			if err == nil {
-				held <- strings.TrimSpace(line)
+		for at = 1; !t.Failed(); at++ {
+			if n := r.stopAt(once, at, nested(1)); n < at {
+				t.Logf("stopped before each of %d calls", n)
+				return n
 			}
-		}()
-		select {
-		case <-held:
 			if err := r.do(nested(1)); err != nil {
-				t.Errorf("the swap at call %d: %v", at, err)
+				t.Errorf("the swap back after call %d: %v", at, err)
 			}
-			r.p.tell(t, "go", false)
-			<-done
-			return at
-		case <-done: // fewer calls than that
-			return at - 1
 		}
 	}
 	return 0
+}
+
+// stopAt makes one call, stops the server before its system call number at and performs the step there. It returns at, or
+// how many calls there were if they were fewer.
+func (r *run) stopAt(once func(), at int, s step) int {
+	t := r.t
+	if got := r.p.tell(t, fmt.Sprintf("arm %d", at), true); got != "ok" {
+		t.Fatalf("tracer: %q", got)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		once()
+	}()
+	held := make(chan string, 1)
+	go func() { // ends with its line: a stop, or the answer to being disarmed
+		line, _ := r.p.out.ReadString('\n')
+		held <- strings.TrimSpace(line)
+	}()
+	stopped := func() {
+		if err := r.do(s); err != nil {
+			t.Errorf("the swap at call %d: %v", at, err)
+		}
+		r.p.tell(t, "go", false)
+	}
+	select {
+	case <-held:
+		stopped()
+		<-done
+		return at
+	case <-done: // fewer calls than that
+		r.p.tell(t, "arm 0", false)
+		if <-held == "stop" { // a call after the answer
+			stopped()
+			r.p.out.ReadString('\n')
+			return at
+		}
+		return at - 1
+	}
 }
 
 // aliveOnce reads ws/alive, or says why not, within patience.

@@ -43,9 +43,9 @@ type Options struct {
 	Attr  *syscall.SysProcAttr
 	Files []*os.File // become descriptors 3, 4, …
 
-	Version     string                    // revision; empty: Legacy
-	Roots       func(ask int) Answer      // nil: the capability is not declared; ask counts from 0; may block
-	ListChanged bool                      // declared with the roots capability
+	Version     string                     // revision; empty: Legacy
+	Roots       func(ask int) Answer       // nil: the capability is not declared; ask counts from 0; may block
+	ListChanged bool                       // declared with the roots capability
 	Raw         func(line []byte, in bool) // sees each line that goes in to or comes out of the server
 }
 

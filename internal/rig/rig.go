@@ -57,7 +57,13 @@ func Binary(tb testing.TB) string {
 func Server(tb testing.TB) []string {
 	tb.Helper()
 	if s := os.Getenv("RB_SERVER"); s != "" {
-		return strings.Fields(s)
+		argv := strings.Fields(s)
+		path, err := exec.LookPath(argv[0])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		argv[0] = path
+		return argv
 	}
 	return []string{Binary(tb), "serve"}
 }
