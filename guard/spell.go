@@ -275,15 +275,18 @@ func member(list []int, i int) bool {
 	return false
 }
 
-// Precheck tells without asking a client and without disk access whether a path can be inside the ceiling at all. It
-// refuses only what no roots answer could make right.
-func (g *Guard) Precheck(c *authority.Ceiling, r Request) error {
-	for i, p := range []string{r.Path, r.Dest} {
-		if i == 1 && r.Op != rootbound.OpMove && r.Op != rootbound.OpCopy {
-			break
-		}
+// Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling
+// that is never served, or, where the client's roots are not asked (asked is false), an absolute path that no project's
+// spelling covers. A root may be declared by an alias of its directory, so with roots the second is only known after the
+// answer.
+func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
+	ends := []string{r.Path}
+	if r.Op == rootbound.OpMove || r.Op == rootbound.OpCopy {
+		ends = append(ends, r.Dest)
+	}
+	for _, p := range ends {
 		err := checkText(p)
-		if err == nil && isAbs(p) && !c.Covers(p) {
+		if err == nil && !asked && isAbs(p) && !c.Covers(p) {
 			err = refuse(rootbound.OutsideRoot, "")
 		}
 		if err != nil {

@@ -87,8 +87,8 @@ func New(o Options) (*Service, error) {
 		Form:    mcpfs.Form,
 		Mutates: func(method, name string) bool { return method == "tools/call" && mcpfs.Mutates(name) },
 		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
-			if r, ok := mcpfs.Request(req); ok && o.Mode != authority.Client {
-				return g.Precheck(c, r)
+			if r, ok := mcpfs.Request(req); ok {
+				return g.Precheck(c, r, o.Mode != authority.Ignore)
 			}
 			return nil
 		},
