@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -44,8 +45,9 @@ type NearLine struct {
 func (m *Misfit) Error() string { return fmt.Sprintf("edit %d fits %d places", m.Edit+1, m.Count) }
 
 const (
-	maxPlaces = 1000 // places that are counted
-	maxShown  = 10   // lines that are named
+	maxPlaces = 1000    // places that are counted
+	maxAll    = 1 << 20 // places that one edit replaces
+	maxShown  = 10      // lines that are named
 	maxNear   = 3
 	maxLine   = 160 // bytes of a line that are shown
 )
@@ -91,7 +93,7 @@ func EditFile(ctx context.Context, t Target, edits []Edit, o EditOptions) (Edite
 	}, old, edits, o)
 }
 
-func editFile(ctx context.Context, src readerAt, c change, old beneath.Info, edits []Edit, o EditOptions) (Edited, error) {
+func editFile(ctx context.Context, src io.ReaderAt, c change, old beneath.Info, edits []Edit, o EditOptions) (Edited, error) {
 	before, err := readAll(ctx, src, old.Size, o.Limit)
 	if err != nil {
 		return Edited{}, err
@@ -187,6 +189,8 @@ func applyOne(text []byte, e Edit, limit int64) ([]byte, Applied, error) {
 		return applyLoosely(v, old, new, limit)
 	case len(at) > 1 && !e.All:
 		return nil, Applied{}, ambiguous(v, at)
+	case len(at) > maxAll:
+		return nil, Applied{}, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "more than 1048576 places"}
 	}
 	head := commonPrefix(old, new)
 	tail := commonSuffix(old[head:], new[head:])
@@ -228,7 +232,7 @@ func places(text, needle []byte, all bool) []int {
 		}
 		at = append(at, from+i)
 		from += i + step
-		if !all && len(at) == maxPlaces {
+		if !all && len(at) == maxPlaces || len(at) > maxAll {
 			break
 		}
 	}

@@ -202,3 +202,16 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+// TestManyPlacesInOneLine would not end if each place looked for its line's ending anew.
+func TestManyPlacesInOneLine(t *testing.T) {
+	const n = 1 << 19
+	got, a, err := apply(strings.Repeat("a,", n)+"\r\n", Edit{Old: ",", New: ",\n", All: true})
+	if err != nil || a[0].Count != n || got != strings.Repeat("a,\r\n", n)+"\r\n" {
+		t.Errorf("%+v %d bytes %v", a, len(got), err)
+	}
+	_, _, err = apply(strings.Repeat("a", maxAll+2), Edit{Old: "a", New: "b", All: true})
+	wantReason(t, err, rootbound.LimitReached)
+	_, _, err = apply(strings.Repeat("some line of text\n", 300_000), Edit{Old: "another line of tent", New: "b"})
+	wantReason(t, err, rootbound.EditNoMatch)
+}

@@ -71,34 +71,40 @@ func (v view) near(lines []lineSpan, i int) NearLine {
 	return NearLine{i + 1, strings.ToValidUTF8(string(text), string(utf8.RuneError))}
 }
 
-// pairs counts the pairs of neighbouring bytes of a line.
+// pairs knows how often each pair of neighbouring bytes occurs in a line.
 type pairs struct {
-	count map[[2]byte]int
+	id    *[1 << 16]uint8 // of a pair, 0 for none
+	count [alikeBytes + 1]uint8
 	total int
 }
 
-func pairsOf(line []byte) pairs {
+func pairsOf(line []byte) *pairs {
 	line = line[:min(len(line), alikeBytes)]
-	p := pairs{count: make(map[[2]byte]int, len(line))}
+	p := &pairs{id: new([1 << 16]uint8)}
+	ids := uint8(0)
 	for i := 1; i < len(line); i++ {
-		p.count[[2]byte{line[i-1], line[i]}]++
+		k := &p.id[uint16(line[i-1])<<8|uint16(line[i])]
+		if *k == 0 {
+			ids++
+			*k = ids
+		}
+		p.count[*k]++
 		p.total++
 	}
 	return p
 }
 
 // alike is the share of pairs that both have, from 0 to 1.
-func (p pairs) alike(line []byte) float64 {
+func (p *pairs) alike(line []byte) float64 {
 	line = line[:min(len(line), alikeBytes)]
 	if p.total == 0 || len(line) < 2 {
 		return 0
 	}
-	used := make(map[[2]byte]int, 16)
+	left := p.count
 	both := 0
 	for i := 1; i < len(line); i++ {
-		k := [2]byte{line[i-1], line[i]}
-		if n := p.count[k]; n > used[k] {
-			used[k]++
+		if k := p.id[uint16(line[i-1])<<8|uint16(line[i])]; left[k] > 0 {
+			left[k]--
 			both++
 		}
 	}

@@ -2,17 +2,16 @@ package fileop
 
 import (
 	"bytes"
-	"io"
 	"sort"
 )
-
-type readerAt = io.ReaderAt
 
 // view is a text with every line ending as "\n", and the way back to the bytes it came from.
 type view struct {
 	raw  []byte
 	norm []byte
 	crlf []int // positions in norm of the newlines that are "\r\n" in raw
+
+	asked, next int // around's last question and the newline behind it, so that many places in one long line cost one look
 }
 
 func viewOf(raw []byte) view {
@@ -50,20 +49,27 @@ func (v view) ending(p int) string {
 	return "\n"
 }
 
-// around is the ending of the line that position p lies in, else of the line before.
-func (v view) around(p int) string {
-	if i := bytes.IndexByte(v.norm[p:], '\n'); i >= 0 {
-		return v.ending(p + i)
+// around is the ending of the line that position p lies in, else of the last line. Positions asked for rise.
+func (v *view) around(p int) string {
+	if len(v.crlf) == 0 {
+		return "\n"
 	}
-	if i := bytes.LastIndexByte(v.norm[:p], '\n'); i >= 0 {
-		return v.ending(i)
+	if v.asked == 0 || v.next < p {
+		v.next = len(v.norm)
+		if i := bytes.IndexByte(v.norm[p:], '\n'); i >= 0 {
+			v.next = p + i
+		}
 	}
-	return "\n"
+	v.asked = max(p, 1)
+	if v.next == len(v.norm) {
+		return v.ending(bytes.LastIndexByte(v.norm, '\n'))
+	}
+	return v.ending(v.next)
 }
 
 // appendText writes text, which takes the place of norm[from:to], with the line endings of what it replaces, one by one,
 // then with the ending of the last, and where nothing of it ends a line with that of the surrounding lines.
-func (v view) appendText(out, text []byte, from, to int) []byte {
+func (v *view) appendText(out, text []byte, from, to int) []byte {
 	end := ""
 	for {
 		i := bytes.IndexByte(text, '\n')

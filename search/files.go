@@ -55,17 +55,17 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 	var r Result
 	byName := p.lastNameOnly()
 	plain := o.Exclude.None() && o.Cursor == ""
-	depth := p.depth()
+	anchored := p.anchored()
 	err := w.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
 		r.Visited++
 		next := beneath.Into
-		if depth > 0 && n.Depth() >= depth {
-			next = beneath.Over
-		}
 		if plain && byName && !p.matchName(n.Name()) {
 			return next, nil
 		}
 		rel := below(o.Base, n.At().Path)
+		if anchored && n.Type().IsDir() && !p.mayHold(rel) {
+			next = beneath.Over
+		}
 		if !o.Exclude.None() && o.Exclude.Match(rel) {
 			return beneath.Over, nil
 		}
@@ -101,23 +101,6 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 		return Result{}, failed(err)
 	}
 	return r, nil
-}
-
-// depth is the deepest level at which anything can match, 0 for any.
-func (p *Pattern) depth() int {
-	if p.negate {
-		return 0
-	}
-	deepest := 1
-	for _, g := range p.globs {
-		for _, t := range g {
-			if t.globstar {
-				return 0
-			}
-		}
-		deepest = max(deepest, len(g))
-	}
-	return deepest
 }
 
 // order compares two paths in the order of the walk: name by name, a directory before what it holds.

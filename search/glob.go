@@ -186,3 +186,43 @@ func (p *Pattern) matchName(last string) bool {
 	}
 	return p.negate
 }
+
+// mayHold reports whether anything below the directory rel can match.
+func (p *Pattern) mayHold(rel string) bool {
+	if p.negate {
+		return true
+	}
+	for _, g := range p.globs {
+		if g.mayHold(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g glob) mayHold(rel string) bool {
+	for _, t := range g {
+		if t.globstar || rel == "" {
+			return true
+		}
+		first, rest, _ := strings.Cut(rel, "/")
+		if !t.name.match(first) {
+			return false
+		}
+		rel = rest
+	}
+	return false // the directory is as deep as the pattern
+}
+
+// anchored reports that the first name of some path decides: mayHold is worth asking.
+func (p *Pattern) anchored() bool {
+	if p.negate {
+		return false
+	}
+	for _, g := range p.globs {
+		if g[0].globstar {
+			return false
+		}
+	}
+	return true
+}
