@@ -93,13 +93,17 @@ func (n *Node) Info() (Info, error) {
 	return i, fail(err)
 }
 
-// Target describes what a link reaches, if that is inside the set. It resolves anew from the root.
+// Target describes what a link reaches, if that is inside the set and Object.Show allows it. It resolves anew from the
+// root.
 func (n *Node) Target() (Info, bool) {
 	o, err := n.t.o.set.Open(n.At(), Handle)
 	if err != nil {
 		return Info{}, false
 	}
 	defer o.Close()
+	if may := n.t.o.show; may != nil && !may(o) {
+		return Info{}, false
+	}
 	return o.info, true
 }
 

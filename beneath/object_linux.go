@@ -18,7 +18,12 @@ type Object struct {
 	info   Info
 	magic  uint32 // 0: the root's
 	linked bool
+	show   func(reached *Object) bool // of Show
 }
+
+// Show makes Node.Target ask, during walks and lists of o, whether what a link reaches may be described. Before the
+// first walk, not during one.
+func (o *Object) Show(may func(reached *Object) bool) { o.show = may }
 
 func (o *Object) hold() error {
 	if o.shut.Load() || !o.h.hold() {

@@ -523,6 +523,27 @@ func TestG30OwnFilesAreOutOfReach(t *testing.T) {
 	}
 }
 
+// A link may be seen; what it reaches is described only where it may be seen itself.
+func TestListsDescribeNoHiddenTarget(t *testing.T) {
+	h := build(t, guard.Options{}, nil, one(rootbound.ReadWrite))
+	h.file("p/.env", "a secret of 23 bytes....")
+	h.file("p/.ssh/x", "x")
+	h.file("p/open", "1234")
+	h.link("p/l1", ".env")
+	h.link("p/l2", ".ssh")
+	h.link("p/l3", "open")
+	got := map[string]bool{}
+	err := h.do(guard.Request{Op: rootbound.OpList, Path: "."}, func(ctx context.Context, t *guard.Target) error {
+		return t.List(ctx, "", func(n *beneath.Node) (beneath.Step, error) {
+			_, got[n.Name()] = n.Target()
+			return beneath.Over, nil
+		})
+	})
+	if err != nil || got["l1"] || got["l2"] || !got["l3"] {
+		t.Errorf("described: %v, %v", got, err)
+	}
+}
+
 func TestRelativePathsOfSeveralProjects(t *testing.T) {
 	h := build(t, guard.Options{}, nil, rootbound.Project{ID: "a", Dir: "a", Rights: rootbound.ReadWrite}, rootbound.Project{ID: "b", Dir: "b", Rights: rootbound.ReadWrite})
 	h.file("a/both", "A")

@@ -205,6 +205,7 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.obj.Show(t.mayShow)
 	base := t.obj.At().Path
 	within := func(n *beneath.Node) string { return join(t.rel, below(base, n.At().Path)) }
 	own := t.g.ownBelow(t.absolute(t.obj.At()))
@@ -244,16 +245,13 @@ func below(base, p string) string {
 	return p[len(base)+1:]
 }
 
-// Hides reports whether rights, rules or own files hide what a link in a listing reaches: then the link is shown as a
-// link that leads nowhere.
-func (t *Target) Hides(at beneath.Ref, mark int, info beneath.Info) bool {
+// mayShow decides whether what a link reaches may be described: not where rights, rules or own files hide it.
+func (t *Target) mayShow(reached *beneath.Object) bool {
+	probe := Target{g: t.g, snap: t.snap}
 	var p *rootbound.Project
 	var rel string
-	probe := Target{g: t.g, snap: t.snap}
-	if t.locate(at, mark, &p, &rel) != nil || !p.Rights.Has(t.need) {
-		return true
-	}
-	return t.g.judgeReached(&probe, p, rel, info, at, false) != nil
+	return t.locate(reached.At(), reached.Mark(), &p, &rel) == nil && p.Rights.Has(t.need) &&
+		t.g.judgeReached(&probe, p, rel, reached.Info(), reached.At(), false) == nil
 }
 
 func (t *Target) keys() []beneath.Key {
