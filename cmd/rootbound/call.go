@@ -30,17 +30,15 @@ stderr. VALUE is JSON where the tool takes something other than text; "rootbound
   rootbound call --dir . --json edit_file path=a.txt 'edits=[{"oldText":"a","newText":"b"}]'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.gather(w, dirs)
+			s, err := f.gather(c, w, dirs)
 			if err != nil {
 				return err
 			}
-			for _, line := range s.warnings {
-				fmt.Fprintln(w.err, line)
-			}
-			if len(s.granted) == 0 {
+			w.say(s.warnings...)
+			if len(s.Projects) == 0 {
 				return misused("no directory is granted. Name it with --dir")
 			}
-			return s.call(c.Context(), w, f, whole, args[0], args[1:])
+			return s.call(c.Context(), w, whole, args[0], args[1:])
 		},
 	}
 	f.register(c)
@@ -49,9 +47,9 @@ stderr. VALUE is JSON where the tool takes something other than text; "rootbound
 	return c
 }
 
-func (s *settings) call(ctx context.Context, w world, f *flags, whole bool, tool string, pairs []string) error {
+func (s *settings) call(ctx context.Context, w world, whole bool, tool string, pairs []string) error {
 	s.opt.Transport = "memory"
-	h, err := s.furnish(ctx, w, f)
+	h, err := s.furnish(ctx, w)
 	if err != nil {
 		return err
 	}

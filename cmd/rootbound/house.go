@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/rootbound/rootbound"
@@ -22,34 +21,25 @@ type house struct {
 	journal *state.Journal
 }
 
-// furnish opens it and puts it into the options. A server without a state directory still serves: its edits are then
+// furnish opens it and puts it into the options. A server without a state directory still serves: its changes are then
 // serialized in this process only, which it says.
-func (s *settings) furnish(ctx context.Context, w world, f *flags) (*house, error) {
-	warn := func(line string) { fmt.Fprintln(w.err, line) }
-	h := &house{}
+func (s *settings) furnish(ctx context.Context, w world) (*house, error) {
+	h := &house{own: &state.Own{}}
 	o := &s.opt
-	o.Warn = warn
+	o.Warn = func(line string) { w.say(line) }
 	o.Server = decision.Server{UID: os.Getuid(), GID: os.Getgid(), PID: os.Getpid(), Version: o.Version, Tier: beneath.Tier()}
-	if err := h.open(ctx, w, o); err != nil {
-		warn("Warning: " + rootbound.Clean(err.Error()) + "; changes are serialized within this process only")
+	dir, err := h.open(ctx, w, o)
+	if err != nil {
+		w.say("Warning: " + rootbound.Clean(err.Error()) + "; changes are serialized within this process only")
 	}
-	if f.audit != "" {
-		sink, err := decision.OpenJSONL(f.audit, decision.JSONLOptions{
-			Rotated: func() { h.own.Refresh() },
-			Trouble: func(err error) {
-				if err != nil {
-					warn("Warning: the audit log cannot be written; changes are refused until it can: " + rootbound.Clean(err.Error()))
-				}
-			},
-		})
-		if err != nil {
-			return nil, failed("--audit: %s", rootbound.Clean(err.Error()))
+	if s.Audit.Path != "" {
+		if err := s.audit(w, h, dir); err != nil {
+			h.close()
+			return nil, err
 		}
-		o.Sink = sink
-		h.own.AddLog(f.audit)
 	}
 	self, _ := os.Executable() // without it one file less is protected
-	h.own.Add(self, f.config)
+	h.own.Add(self, s.File)
 	o.Own = func() []guard.Own {
 		files := h.own.Files()
 		out := make([]guard.Own, len(files))
@@ -61,11 +51,41 @@ func (s *settings) furnish(ctx context.Context, w world, f *flags) (*house, erro
 	return h, nil
 }
 
-func (h *house) open(ctx context.Context, w world, o *serve.Options) error {
-	h.own = &state.Own{}
+// audit opens the log of decision records. Without it nothing is served: it was asked for.
+func (s *settings) audit(w world, h *house, dir *state.Dir) error {
+	log, err := decision.OpenJSONL(s.Audit.Path, decision.JSONLOptions{
+		Sync: decision.Durability(s.Audit.Fsync), MaxSize: s.Audit.MaxSize, Keep: s.Audit.Keep,
+		Rotated: h.own.Refresh,
+		Trouble: func(err error) {
+			if err != nil {
+				w.say("Warning: the audit log cannot be written, so changes are refused until it can: " + rootbound.Clean(err.Error()))
+			}
+		},
+	})
+	if err != nil {
+		return failed("the audit log cannot be opened: %s", rootbound.Clean(err.Error()))
+	}
+	s.opt.Sink = log
+	h.own.AddLog(s.Audit.Path)
+	if s.Audit.Paths != "hash" {
+		return nil
+	}
+	err = errors.New("there is no state directory")
+	if dir != nil {
+		var key []byte
+		if key, err = dir.Key("audit"); err == nil {
+			s.opt.Sink = decision.Hashed(log, key)
+			return nil
+		}
+	}
+	_ = log.Close() // nothing was written
+	return failed("audit.paths: hash needs a key: %s", rootbound.Clean(err.Error()))
+}
+
+func (h *house) open(ctx context.Context, w world, o *serve.Options) (*state.Dir, error) {
 	dir, err := state.Open(w.getenv)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h.own = dir.Own()
 	// Leftovers of a crash are removed if they can be; those that cannot wait for the next start.
@@ -78,7 +98,7 @@ func (h *house) open(ctx context.Context, w world, o *serve.Options) error {
 	if jerr == nil {
 		h.journal, o.Journal = journal, journal
 	}
-	return errors.Join(lerr, jerr)
+	return dir, errors.Join(lerr, jerr)
 }
 
 func (h *house) close() {

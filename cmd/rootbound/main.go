@@ -43,6 +43,13 @@ type world struct {
 	terminal func() bool // stdin is a person
 }
 
+// say prints lines for the person who started the program.
+func (w world) say(lines ...string) {
+	for _, l := range lines {
+		fmt.Fprintln(w.err, l)
+	}
+}
+
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
@@ -95,6 +102,6 @@ and why is recorded.
 	root.SetIn(w.in)
 	root.SetOut(w.out)
 	root.SetErr(w.err)
-	root.AddCommand(serveCommand(w), callCommand(w), versionCommand(w))
+	root.AddCommand(serveCommand(w), callCommand(w), configCommand(w), versionCommand(w))
 	return root
 }

@@ -27,24 +27,19 @@ something is wrong.
   rootbound serve --read-only --roots=ignore ~/notes ~/papers
   rootbound serve --check --config rootbound.yaml`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.gather(w, args)
+		RunE: func(c *cobra.Command, dirs []string) error {
+			s, err := f.gather(c, w, dirs)
 			if err != nil {
 				return err
 			}
+			w.say(s.warnings...)
 			if check {
 				return s.check(w)
 			}
-			for _, line := range s.warnings {
-				fmt.Fprintln(w.err, line)
-			}
-			if s.named > 0 && s.refused == s.named {
-				return failed("None of the specified directories are accessible")
-			}
-			if len(s.granted) == 0 && (strict || w.terminal()) {
+			if len(s.Projects) == 0 && (strict || w.terminal()) {
 				return nothingGranted()
 			}
-			return s.serve(c.Context(), w, f, banner)
+			return s.serve(c.Context(), w, banner)
 		},
 	}
 	f.register(c)
@@ -58,8 +53,9 @@ func nothingGranted() error {
 	return misused("no directory is granted. Name the directories to serve as arguments (rootbound serve DIR…), with --allowed-dirs or with --config")
 }
 
-func (s *settings) serve(ctx context.Context, w world, f *flags, banner bool) error {
-	h, err := s.furnish(ctx, w, f)
+func (s *settings) serve(ctx context.Context, w world, banner bool) error {
+	s.opt.Transport = "stdio"
+	h, err := s.furnish(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -69,7 +65,7 @@ func (s *settings) serve(ctx context.Context, w world, f *flags, banner bool) er
 		return failed("%s", text(err))
 	}
 	if banner {
-		fmt.Fprintln(w.err, "Secure MCP Filesystem Server running on stdio")
+		w.say("Secure MCP Filesystem Server running on stdio")
 	}
 	err = service.Stdio(ctx, w.in, w.out)
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -83,7 +79,7 @@ func (s *settings) serve(ctx context.Context, w world, f *flags, banner bool) er
 	return nil
 }
 
-// text is an error as the operator may read it: at a terminal the cause is welcome.
+// text is an error as the operator may read it: the cause is welcome here.
 func text(err error) string {
 	var e *rootbound.Error
 	if errors.As(err, &e) && e.Err != nil {
@@ -94,14 +90,15 @@ func text(err error) string {
 
 // check prints what would be granted.
 func (s *settings) check(w world) error {
-	for _, line := range s.warnings {
-		fmt.Fprintln(w.err, line)
-	}
-	if len(s.granted) == 0 {
+	if len(s.Projects) == 0 {
 		return nothingGranted()
 	}
-	for _, g := range s.granted {
-		fmt.Fprintf(w.out, "%s\n  id      %s\n  rights  %s\n  from    %s\n", rootbound.Clean(g.Dir), rootbound.Clean(string(g.ID)), g.Rights, g.origin)
+	for _, p := range s.Projects {
+		_, err := fmt.Fprintf(w.out, "%s\n  id      %s\n  rights  %s\n  from    %s\n",
+			rootbound.Clean(p.Dir), p.ID, p.Rights, rootbound.Clean(s.Origin("projects."+string(p.ID)).String()))
+		if err != nil {
+			return failed("%s", text(err))
+		}
 	}
 	return nil
 }

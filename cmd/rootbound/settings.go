@@ -1,189 +1,101 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
+	"errors"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/mcpfs"
 )
 
-// flags are those that serve and call share.
+// flags are those that serve, call and config share: the settings of internal/config that have a flag, and what says
+// which directories are granted.
 type flags struct {
-	config        string
-	roots         string
-	rootsTimeout  time.Duration
-	allowedDirs   string
-	onEmpty       string
-	askModern     string
-	wideRoots     bool
-	acceptRetaget bool
-	readOnly      bool
-	allowDelete   bool
-	noSlow        bool
-	audit         string
-	confine       string
+	config         string
+	allowedDirs    string
+	readOnly       bool
+	allowDelete    bool
+	acceptRetarget bool
+	settings       map[string]*string // by flag
 }
 
 func (f *flags) register(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.config, "config", "", "configuration `FILE` (YAML) with the projects to serve")
-	fs.StringVar(&f.roots, "roots", "", "what the client's roots mean: narrow, client, ignore or require (default narrow with directories, else client)")
-	fs.DurationVar(&f.rootsTimeout, "roots-timeout", 5*time.Second, "how long a call waits for the client's roots")
-	fs.StringVar(&f.allowedDirs, "allowed-dirs", "", "more directories to serve, as a `LIST` separated by "+strconv.Quote(string(os.PathListSeparator)))
-	fs.StringVar(&f.onEmpty, "on-empty", "deny", "an empty first roots answer: deny, or ceiling (no opinion)")
-	fs.StringVar(&f.askModern, "ask-modern", "auto", "ask for roots in protocol 2026-07-28: auto or never")
-	fs.BoolVar(&f.wideRoots, "allow-wide-roots", false, "with --roots=client: also take /, home directories and what contains one")
-	fs.BoolVar(&f.acceptRetaget, "accept-retarget", false, "approve anew a project whose path leads to another directory than at start")
-	fs.BoolVar(&f.readOnly, "read-only", false, "grant directories for reading only")
-	fs.BoolVar(&f.allowDelete, "allow-delete", false, "grant directories with the right to delete")
-	fs.BoolVar(&f.noSlow, "no-slow", false, "never slow a client whose calls are refused in numbers")
-	fs.StringVar(&f.audit, "audit", "", "append the decision records to `PATH` (JSON lines)")
-	fs.StringVar(&f.confine, "confine", "auto", "confine this process to what it serves: auto, require or off")
-}
-
-func oneOf(name, value string, of ...string) error {
-	for _, v := range of {
-		if value == v {
-			return nil
+	fs.StringVar(&f.config, "config", "", "configuration `FILE` with the projects to serve (also ROOTBOUND_CONFIG)")
+	fs.StringVar(&f.allowedDirs, "allowed-dirs", "", "`LIST` of more directories, separated as in PATH (also ROOTBOUND_ALLOWED_DIRS, MCP_ALLOWED_ROOTS)")
+	fs.BoolVar(&f.readOnly, "read-only", false, "grant the directories named for reading only")
+	fs.BoolVar(&f.allowDelete, "allow-delete", false, "grant the directories named with the right to delete")
+	fs.BoolVar(&f.acceptRetarget, "accept-retarget", false, "approve a project whose path now leads to another directory")
+	f.settings = map[string]*string{}
+	for _, s := range config.Settings() {
+		if s.Flag == "" {
+			continue
+		}
+		help, standard := s.Help, s.Default
+		if s.Switch {
+			standard = ""
+		}
+		f.settings[s.Flag] = fs.String(s.Flag, standard, help)
+		if s.Switch {
+			fs.Lookup(s.Flag).NoOptDefVal = "true"
 		}
 	}
-	return misused("--%s=%s: use %s", name, rootbound.Clean(value), strings.Join(of, ", "))
 }
 
-// granted is a project and where its grant comes from.
-type granted struct {
-	rootbound.Project
-	origin string
-}
-
-// settings is what flags, environment and configuration come to.
+// settings are what flags, environment and configuration come to.
 type settings struct {
-	opt      serve.Options
-	granted  []granted
+	*config.Config
 	warnings []string
-	named    int // directories that were named
-	refused  int // and cannot be served now
+	opt      serve.Options
 }
 
-func (f *flags) gather(w world, args []string) (*settings, error) {
-	for _, c := range []error{
-		oneOf("on-empty", f.onEmpty, "deny", "ceiling"), oneOf("ask-modern", f.askModern, "auto", "never"),
-		oneOf("confine", f.confine, "auto", "require", "off"),
-	} {
-		if c != nil {
-			return nil, c
+// gather reads everything. Mistakes of flags are misuse, all others keep the server from starting.
+func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, error) {
+	in := config.Input{File: f.config, Flags: map[string]string{}, Dirs: dirs, AllowedDirs: f.allowedDirs,
+		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, Getenv: w.getenv}
+	for name, value := range f.settings {
+		if c.Flags().Changed(name) {
+			in.Flags[name] = *value
 		}
 	}
-	if f.roots != "" {
-		if err := oneOf("roots", f.roots, "narrow", "client", "ignore", "require"); err != nil {
-			return nil, err
-		}
-	}
-	if f.readOnly && f.allowDelete {
-		return nil, misused("--read-only and --allow-delete exclude each other")
-	}
-	if f.rootsTimeout <= 0 {
-		return nil, misused("--roots-timeout must be more than 0")
-	}
-	s := &settings{}
-	rights := rootbound.ReadWrite
-	switch {
-	case f.readOnly:
-		rights = rootbound.ReadOnly
-	case f.allowDelete:
-		rights = rootbound.Full
-	}
-	for i, a := range args {
-		if err := s.directory(a, fmt.Sprintf("argument %d", i+1), rights); err != nil {
-			return nil, err
-		}
-	}
-	for _, list := range [][2]string{{f.allowedDirs, "--allowed-dirs"}, {w.getenv("ROOTBOUND_ALLOWED_DIRS"), "ROOTBOUND_ALLOWED_DIRS"},
-		{w.getenv("MCP_ALLOWED_ROOTS"), "MCP_ALLOWED_ROOTS"}} {
-		for _, d := range filepath.SplitList(list[0]) {
-			if d == "" {
-				continue
-			}
-			if err := s.directory(d, list[1], rights); err != nil {
-				return nil, err
-			}
-		}
-	}
-	mode := authority.Mode(f.roots)
-	if mode == "" {
-		mode = authority.Narrow
-		if len(s.granted) == 0 {
-			mode = authority.Client
-		}
-	}
-	s.opt = serve.Options{
-		Version: version(), AcceptRetarget: f.acceptRetaget, Mode: mode, RootsTimeout: f.rootsTimeout, EmptyIsCeiling: f.onEmpty == "ceiling",
-		NeverAskModern: f.askModern == "never", AllowWide: f.wideRoots, ClientProject: rootbound.Project{Rights: rights}, NoSlow: f.noSlow,
-		Transport: "stdio",
-	}
-	for _, g := range s.granted {
-		s.opt.Projects = append(s.opt.Projects, g.Project)
-	}
-	return s, nil
-}
-
-// directory grants one named directory. A missing one is kept: it is served and pinned when it appears.
-func (s *settings) directory(named, origin string, rights rootbound.Rights) error {
-	s.named++
-	dir := named
-	if dir == "~" || strings.HasPrefix(dir, "~/") {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return failed("%s: no home directory is known for ~", origin)
-		}
-		dir = home + dir[1:]
-	}
-	abs, err := filepath.Abs(dir)
+	cfg, warnings, err := config.Load(in)
 	if err != nil {
-		return failed("%s: the working directory cannot be read", origin)
+		w.say(warnings...)
+		return nil, &failure{exitOf(err), err.Error()}
 	}
-	info, err := os.Stat(abs)
-	switch {
-	case err == nil && !info.IsDir():
-		s.warnings = append(s.warnings, "Warning: "+rootbound.Clean(named)+" is not a directory, skipping")
-		s.refused++
-		return nil
-	case err != nil:
-		s.warnings = append(s.warnings, "Warning: Cannot access directory "+rootbound.Clean(named)+", skipping")
-		s.refused++
-	}
-	for _, g := range s.granted {
-		if g.Dir == abs {
-			return nil
-		}
-	}
-	s.granted = append(s.granted, granted{rootbound.Project{ID: s.unique(filepath.Base(abs)), Dir: abs, Rights: rights}, origin})
-	return nil
+	return &settings{Config: cfg, warnings: warnings, opt: f.options(cfg)}, nil
 }
 
-func (s *settings) unique(base string) rootbound.RootID {
-	if base == string(filepath.Separator) || base == "." {
-		base = "root"
+func (f *flags) options(c *config.Config) serve.Options {
+	return serve.Options{
+		Version:  version(),
+		Projects: c.Projects, AcceptRetarget: f.acceptRetarget,
+		Mode: authority.Mode(c.Roots.Mode), RootsTimeout: c.Roots.Timeout, EmptyIsCeiling: c.Roots.OnEmpty == "ceiling",
+		NeverAskModern: c.Roots.AskModern == "never", AllowWide: c.Roots.AllowWide, ClientProject: c.Client,
+		Relative: c.Relative, FSTimeout: c.FSTimeout, NoSlow: c.NoSlow,
+		Limits: mcpfs.Limits{Text: number(c.Limits.Text), Media: number(c.Limits.Media), Tree: c.Limits.Tree, List: c.Limits.List, Hits: c.Limits.Search},
 	}
-	id, n := base, 2
-	for taken := true; taken; {
-		taken = false
-		for _, g := range s.granted {
-			if string(g.ID) == id {
-				taken = true
-				id = base + "-" + strconv.Itoa(n)
-				n++
-				break
-			}
+}
+
+func number(n int64) int { return int(min(n, 1<<31-1)) }
+
+// exitOf tells a mistake of the command line from one of a file or of the machine.
+func exitOf(err error) int {
+	var all []error
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	} else {
+		all = []error{err}
+	}
+	for _, e := range all {
+		var p *config.Problem
+		if !errors.As(e, &p) || !strings.HasPrefix(p.File, "--") {
+			return exitFailed
 		}
 	}
-	return rootbound.RootID(id)
+	return exitMisused
 }

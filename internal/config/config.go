@@ -6,7 +6,7 @@
 //	roots: narrow                     # or a mapping:
 //	roots: {mode: narrow, timeout: 5s, on_empty: deny, ask_modern: auto, allow_wide: false}
 //	audit: {path: /var/log/rootbound/audit.jsonl, fsync: mutations, paths: plain, max_size: 64 MiB, keep: 10}
-//	limits: {text: 1 MiB, media: 10 MiB, tree: 50000, list: 1000, search: 100}
+//	limits: {text: 1 MiB, media: 4 MiB, tree: 50000, list: 1000, search: 100}
 //	confine: auto                     # auto, require, off
 //	fs_timeout: 5s
 //	projects:

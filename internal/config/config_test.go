@@ -97,7 +97,7 @@ func TestDefaults(t *testing.T) {
 		Relative: "unique",
 		Roots:    Roots{Mode: "client", Timeout: 5 * time.Second, OnEmpty: "deny", AskModern: "auto"},
 		Audit:    Audit{Fsync: "mutations", Paths: "plain", MaxSize: 64 << 20, Keep: 10},
-		Limits:   Limits{1 << 20, 10 << 20, 50_000, 1000, 100},
+		Limits:   Limits{1 << 20, 4 << 20, 50_000, 1000, 100},
 		Confine:  "auto", FSTimeout: 5 * time.Second,
 		Client: rootbound.Project{Rights: rootbound.ReadWrite},
 	}
