@@ -13,7 +13,8 @@ import (
 // not tried again before the kernel lets go. Safe for concurrent use.
 type opening struct {
 	once  sync.Once
-	slots chan struct{} // at once in the kernel
+	slots chan struct{}                       // at once in the kernel
+	dir   func(string) (*beneath.Root, error) // beneath.OpenRoot but in tests
 
 	mu   sync.Mutex
 	hung map[string]int
@@ -31,7 +32,12 @@ type opened struct {
 
 // all opens each path and gives up on those that are not open after openFor or when ctx ends. The roots are the caller's.
 func (o *opening) all(ctx context.Context, paths []string) []opened {
-	o.once.Do(func() { o.slots = make(chan struct{}, openAtOnce) })
+	o.once.Do(func() {
+		o.slots = make(chan struct{}, openAtOnce)
+		if o.dir == nil {
+			o.dir = beneath.OpenRoot
+		}
+	})
 	ctx, cancel := context.WithTimeout(ctx, openFor)
 	defer cancel()
 	coming := make([]chan opened, len(paths))
@@ -64,7 +70,7 @@ func (o *opening) one(ctx context.Context, path string, to chan<- opened) {
 		to <- opened{err: unusable("timeout")}
 		return
 	}
-	r, err := beneath.OpenRoot(path)
+	r, err := o.dir(path)
 	<-o.slots
 	to <- opened{r, err}
 }
