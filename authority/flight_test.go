@@ -173,7 +173,7 @@ func TestG09LateAnswerIsDiscarded(t *testing.T) {
 }
 
 // The same between the answer and its publication, while a commit of the generation before is still out.
-func TestG09LateWhileSettling(t *testing.T) {
+func TestLateAnswerWhileSettling(t *testing.T) {
 	bubble(t, func(t *testing.T, top string, ceil *Ceiling) {
 		c := declared(uri(top, "a"))
 		c.cap.ListChanged = false
