@@ -208,8 +208,9 @@ func (s *JSONL) flushLoop() {
 func (s *JSONL) Flush() error {
 	s.mu.Lock()
 	b := s.open
+	none := len(b.lines) == 0
 	s.mu.Unlock()
-	if len(b.lines) == 0 && !s.pending() {
+	if none && !s.pending() {
 		return nil
 	}
 	return s.commit(b)
