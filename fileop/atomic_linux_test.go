@@ -15,6 +15,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/text"
 )
 
 // The child of the tests below: one operation on one thread, between two marks that a system-call trace shows.
@@ -63,7 +64,7 @@ func child(op, dir string) error {
 	defer p.close()
 	_, _ = os.Open(beginMark)
 	if op == "edit" {
-		_, err = EditFile(bg, p, []Edit{{Old: "edit me\n", New: "edited\n"}}, EditOptions{})
+		_, err = EditFile(bg, p, []text.Edit{{Old: "edit me\n", New: "edited\n"}}, EditOptions{})
 	} else {
 		_, err = Write(bg, p, []byte(newBytes(op)), Expected{})
 	}
@@ -350,7 +351,7 @@ func fullDisk(dir string) error {
 		return err
 	}
 	return try("edit", func(p *place) error {
-		_, err := EditFile(bg, p, []Edit{{Old: "edit me", New: strings.Repeat("x", 1<<20)}}, EditOptions{})
+		_, err := EditFile(bg, p, []text.Edit{{Old: "edit me", New: strings.Repeat("x", 1<<20)}}, EditOptions{})
 		return err
 	})
 }

@@ -2,9 +2,7 @@ package fileop
 
 import (
 	"context"
-	"errors"
 
-	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -39,12 +37,4 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 		warn = append(warn, notDurable)
 	}
 	return Moved{Warnings: warn}, nil
-}
-
-func reasonOf(err error) rootbound.Reason {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return ""
 }

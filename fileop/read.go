@@ -3,13 +3,12 @@ package fileop
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/text"
 )
 
 // DefaultText is the most bytes of text one read gives (contract §6).
@@ -116,7 +115,7 @@ func (r *reader) text(info beneath.Info, part Part) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	if err := isText(t.Data, t.Offset); err != nil {
+	if err := text.Check(t.Data, t.Offset); err != nil {
 		return Text{}, err
 	}
 	if t.Offset > 0 {
@@ -126,8 +125,8 @@ func (r *reader) text(info beneath.Info, part Part) (Text, error) {
 		if err != nil && err != io.EOF {
 			return Text{}, err
 		}
-		if e := marked(mark[:n]); e != "" {
-			return Text{}, notText(e)
+		if err := text.CheckMark(mark[:n]); err != nil {
+			return Text{}, err
 		}
 	}
 	t.Version = info.Version()
@@ -212,11 +211,11 @@ func (r *reader) skip(buf []byte, count int64) (off, skipped int64, err error) {
 			return 0, 0, err
 		}
 		if off == 0 {
-			if e := marked(buf[:n]); e != "" {
-				return 0, 0, notText(e)
+			if err := text.CheckMark(buf[:n]); err != nil {
+				return 0, 0, err
 			}
 		}
-		if err := binary(buf[:n], off); err != nil {
+		if err := text.CheckBinary(buf[:n], off); err != nil {
 			return 0, 0, err
 		}
 		end, lines := leading(buf[:n], count-skipped)
@@ -266,7 +265,7 @@ func (r *reader) cut(t *Text) {
 		}
 		return
 	}
-	t.Data = t.Data[:wholeRunes(t.Data)]
+	t.Data = t.Data[:text.WholeRunes(t.Data)]
 }
 
 func (r *reader) bytes(t *Text, off, count int64) error {
@@ -291,10 +290,10 @@ func (r *reader) bytes(t *Text, off, count int64) error {
 	switch {
 	case n > r.limit:
 		t.Data = t.Data[:r.limit]
-		t.Data = t.Data[:wholeRunes(t.Data)]
+		t.Data = t.Data[:text.WholeRunes(t.Data)]
 		t.Truncated = true
 	case err == nil: // more may follow
-		t.Data = t.Data[:wholeRunes(t.Data)]
+		t.Data = t.Data[:text.WholeRunes(t.Data)]
 	case off == 0:
 		t.Whole = true
 	}
@@ -329,7 +328,7 @@ func (r *reader) tail(t *Text, count int64) error {
 			end, pos, blocks, held = pos-size+int64(n), pos-size+int64(n), nil, 0
 			continue
 		}
-		if err := binary(p, pos-size); err != nil {
+		if err := text.CheckBinary(p, pos-size); err != nil {
 			return err
 		}
 		for i := len(p); ; {
@@ -377,24 +376,4 @@ func (r *reader) tail(t *Text, count int64) error {
 		t.Data = rest
 	}
 	return nil
-}
-
-func cancelled(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return &rootbound.Error{Reason: rootbound.Cancelled, Err: context.Cause(ctx)}
-	}
-	return nil
-}
-
-// failed makes an error of the operating system one for the caller; refusals pass as they are.
-func failed(err error) error {
-	var e *rootbound.Error
-	if err == nil || errors.As(err, &e) {
-		return err
-	}
-	return &rootbound.Error{Reason: rootbound.IOError, Err: err}
-}
-
-func tooLarge(size, limit int64) error {
-	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", size, limit)}
 }

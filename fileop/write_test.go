@@ -11,6 +11,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/text"
 )
 
 var bg = context.Background()
@@ -85,7 +86,7 @@ func TestExpectedVersion(t *testing.T) {
 		t.Fatal("changed")
 	}
 	edit := func(expect string) error {
-		_, err := EditFile(bg, open(t, dir, "f"), []Edit{{Old: "one", New: "1"}}, EditOptions{Expect: ParseVersion(expect), DryRun: true})
+		_, err := EditFile(bg, open(t, dir, "f"), []text.Edit{{Old: "one", New: "1"}}, EditOptions{Expect: ParseVersion(expect), DryRun: true})
 		return err
 	}
 	wantReason(t, edit("AAAAAAAAAAAAAAAAAAAAAA"), rootbound.VersionConflict)
@@ -128,7 +129,7 @@ func TestWhatAnotherProgramWroteIsNotLost(t *testing.T) {
 				if op == "write" {
 					_, err = Write(bg, p, []byte("ours"), Expected{})
 				} else {
-					_, err = EditFile(bg, p, []Edit{{Old: "before", New: "ours"}}, EditOptions{})
+					_, err = EditFile(bg, p, []text.Edit{{Old: "before", New: "ours"}}, EditOptions{})
 				}
 				wantReason(t, err, rootbound.VersionConflict)
 				if name == "removed" {
@@ -168,7 +169,7 @@ func TestBytesAreComparedToo(t *testing.T) {
 		syncDir: p.entry.SyncDir,
 	}
 	p.staged = func() { put(t, dir+"/f", "BEFORE\n") }
-	_, err := editFile(bg, p, c, p.object.Info(), []Edit{{Old: "before", New: "after"}}, EditOptions{Limit: 100})
+	_, err := editFile(bg, p, c, p.object.Info(), []text.Edit{{Old: "before", New: "after"}}, EditOptions{Limit: 100})
 	wantReason(t, err, rootbound.VersionConflict)
 }
 
@@ -245,7 +246,7 @@ func TestG32CommittedIsNeverReportedRefused(t *testing.T) {
 				switch op {
 				case "edit":
 					var e Edited
-					e, err = editFile(bg, p, ch, p.object.Info(), []Edit{{Old: "old", New: "new"}}, EditOptions{Limit: 100})
+					e, err = editFile(bg, p, ch, p.object.Info(), []text.Edit{{Old: "old", New: "new"}}, EditOptions{Limit: 100})
 					if e.Written != nil {
 						w = *e.Written
 					}
@@ -301,7 +302,7 @@ func TestParallelEditsAreAllApplied(t *testing.T) {
 				}
 				defer p.close()
 				line := "line " + string(rune('a'+i))
-				_, err = EditFile(bg, p, []Edit{{Old: line + " open", New: line + " done"}}, EditOptions{})
+				_, err = EditFile(bg, p, []text.Edit{{Old: line + " open", New: line + " done"}}, EditOptions{})
 				ok[i] = err == nil
 				if err != nil && (locked || reasonOf(err) != rootbound.VersionConflict) {
 					t.Errorf("locked %v: %v", locked, err)
@@ -327,7 +328,7 @@ func TestEditFile(t *testing.T) {
 	if err := os.Chmod(dir+"/run.sh", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	edits := []Edit{{Old: "echo a", New: "echo b"}}
+	edits := []text.Edit{{Old: "echo a", New: "echo b"}}
 	e, err := EditFile(bg, open(t, dir, "run.sh"), edits, EditOptions{DryRun: true})
 	if err != nil || e.Written != nil || get(t, dir+"/run.sh") != "#!/bin/sh\necho a\n" || string(e.After) != "#!/bin/sh\necho b\n" {
 		t.Errorf("dry run: %+v %v", e, err)
@@ -344,7 +345,7 @@ func TestEditFile(t *testing.T) {
 	if e.Version != before {
 		t.Errorf("version %s, then %s", e.Version, before)
 	}
-	e, err = EditFile(bg, p, []Edit{{Old: "echo b", New: "echo b"}}, EditOptions{})
+	e, err = EditFile(bg, p, []text.Edit{{Old: "echo b", New: "echo b"}}, EditOptions{})
 	if err != nil || e.Written != nil || open(t, dir, "run.sh").object.Info().Version() != before {
 		t.Errorf("nothing to do, but %+v %v", e, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
 )
 
@@ -304,7 +305,7 @@ func TestG16AcknowledgedEditsAreApplied(t *testing.T) {
 		wg.Go(func() {
 			name := "line " + string(rune('a'+i))
 			errs[i] = h.do(guard.Request{Op: rootbound.OpEdit, Path: "f"}, func(ctx context.Context, t *guard.Target) error {
-				_, err := fileop.EditFile(ctx, t, []fileop.Edit{{Old: name + " old", New: name + " new"}}, fileop.EditOptions{})
+				_, err := fileop.EditFile(ctx, t, []text.Edit{{Old: name + " old", New: name + " new"}}, fileop.EditOptions{})
 				return err
 			})
 		})

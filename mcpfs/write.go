@@ -6,6 +6,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
 )
 
@@ -43,9 +44,9 @@ func (f *files) edit(ctx context.Context, c call) (*reply, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	changes := make([]fileop.Edit, len(edits))
+	changes := make([]text.Edit, len(edits))
 	for i, e := range edits {
-		changes[i] = fileop.Edit{Old: e.old, New: e.new, All: e.all}
+		changes[i] = text.Edit{Old: e.old, New: e.new, All: e.all}
 	}
 	var e fileop.Edited
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
@@ -63,7 +64,7 @@ func (f *files) edit(ctx context.Context, c call) (*reply, error) {
 	}
 	out := &reply{version: e.Version}
 	var cut bool
-	out.text, cut = fileop.Diff(r.Path, e.Before, e.After, f.limits.Text)
+	out.text, cut = text.Diff(r.Path, e.Before, e.After, f.limits.Text)
 	if cut {
 		out.cut = true
 		out.note("the diff is cut, the edit is complete; read the file for the rest")

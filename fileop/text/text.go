@@ -1,4 +1,7 @@
-package fileop
+// Package text tells text from other bytes, edits it and shows what changed. It is pure: bytes in, bytes out, no I/O.
+//
+// Nothing here decodes: what is not touched keeps its bytes, line endings, byte-order mark and foreign encodings too.
+package text
 
 import (
 	"bytes"
@@ -25,13 +28,22 @@ func marked(head []byte) string {
 	return ""
 }
 
+// CheckMark refuses a file whose first bytes are a byte-order mark of another encoding than UTF-8: not_text, with the
+// encoding in Detail. head is the start of the file, 4 bytes or more where it has them.
+func CheckMark(head []byte) error {
+	if e := marked(head); e != "" {
+		return notText(e)
+	}
+	return nil
+}
+
 // notText says what was found instead of text.
 func notText(found string) error {
 	return &rootbound.Error{Reason: rootbound.NotText, Detail: "detected " + found}
 }
 
-// binary refuses data that holds NUL bytes. offset is where data starts in the file.
-func binary(data []byte, offset int64) error {
+// CheckBinary refuses data that holds NUL bytes: not_text. offset is where data starts in the file.
+func CheckBinary(data []byte, offset int64) error {
 	i := bytes.IndexByte(data, 0)
 	if i < 0 {
 		return nil
@@ -61,14 +73,14 @@ func unmarkedUTF16(data []byte) string {
 	return ""
 }
 
-// isText refuses what cannot be sent as text without changing it. offset is where data starts in the file.
-func isText(data []byte, offset int64) error {
+// Check is CheckMark and CheckBinary and refuses what cannot be sent as text without changing it. offset is where data starts in the file.
+func Check(data []byte, offset int64) error {
 	if offset == 0 {
-		if e := marked(data); e != "" {
-			return notText(e)
+		if err := CheckMark(data); err != nil {
+			return err
 		}
 	}
-	if err := binary(data, offset); err != nil {
+	if err := CheckBinary(data, offset); err != nil {
 		return err
 	}
 	if utf8.Valid(data) {
@@ -88,8 +100,8 @@ func isText(data []byte, offset int64) error {
 	return nil
 }
 
-// wholeRunes is the length of data without a character that a cut left incomplete at its end.
-func wholeRunes(data []byte) int {
+// WholeRunes is the length of data without a character that a cut left incomplete at its end.
+func WholeRunes(data []byte) int {
 	for i := 1; i <= utf8.UTFMax-1 && i <= len(data); i++ {
 		b := data[len(data)-i]
 		if b < utf8.RuneSelf {

@@ -1,4 +1,4 @@
-package fileop
+package text
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func noMatch(v view, lines []lineSpan, want [][]byte) error {
 func (v view) near(lines []lineSpan, i int) NearLine {
 	text := v.norm[lines[i].start:lines[i].end]
 	if len(text) > maxLine {
-		text = text[:wholeRunes(text[:maxLine])]
+		text = text[:WholeRunes(text[:maxLine])]
 		return NearLine{i + 1, strings.ToValidUTF8(string(text), string(utf8.RuneError)) + "…"}
 	}
 	return NearLine{i + 1, strings.ToValidUTF8(string(text), string(utf8.RuneError))}

@@ -1,4 +1,4 @@
-package fileop
+package text
 
 import (
 	"slices"
