@@ -95,6 +95,9 @@ func (s *traceState) enter(tid int, nr uint64, args []uint64, calls map[uint64]s
 	if nr == unix.SYS_WRITE && args[0] == 1 {
 		s.log = append(s.log, "answer")
 	}
+	if nr == unix.SYS_FCNTL && (args[1] == unix.F_OFD_SETLK || args[1] == unix.F_SETLK) {
+		s.log = append(s.log, "lock")
+	}
 	if !fsCall {
 		s.mu.Unlock()
 		return
