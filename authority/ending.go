@@ -55,6 +55,18 @@ func (a *Authority) Unrevoke(ids ...rootbound.RootID) {
 	a.supersede(rootbound.GenerationStale, "stale")
 }
 
+// Revise makes exactly this revoked, everything or the ids, in one step: what one rule lifts and another still lays down is
+// never free in between.
+func (a *Authority) Revise(everything bool, ids ...rootbound.RootID) {
+	a.mu.Lock()
+	a.noMore = everything
+	clear(a.revoked)
+	for _, id := range ids {
+		a.revoked[id] = true
+	}
+	a.supersede(rootbound.GenerationStale, "stale")
+}
+
 // supersede ends the generation and what is on its way. Called with mu held, which it gives back.
 func (a *Authority) supersede(why rootbound.Reason, kind string) <-chan struct{} {
 	a.epoch++

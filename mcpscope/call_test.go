@@ -80,6 +80,10 @@ func TestRevoke(t *testing.T) {
 	if m := served(late(3)); m.tool(t).text() != "roots app" {
 		t.Errorf("lib stays revoked: %s", m.line)
 	}
+	p.call(5, "scope")
+	if m := served(p); m.tool(t).text() != "roots app" {
+		t.Errorf("lib stays revoked for the old session too: %s", m.line)
+	}
 	w.scope.Unrevoke(Who{}, "lib")
 	if m := served(late(4)); m.tool(t).text() != "roots app lib" {
 		t.Errorf("nothing is revoked: %s", m.line)

@@ -55,32 +55,22 @@ func (s *Scope) Unrevoke(w Who, ids ...rootbound.RootID) bool {
 	}
 	for _, p := range s.partiesLocked() {
 		if r.binds(p) {
-			s.liftLocked(p, r)
+			everything, kept := s.bindingLocked(p)
+			p.auth.Revise(everything, kept...)
 		}
 	}
 	return true
 }
 
-// liftLocked takes from p what r revoked and no remaining rule does.
-func (s *Scope) liftLocked(p *party, r rule) {
-	var kept []rootbound.RootID
-	for _, o := range s.rules {
-		if !o.binds(p) {
-			continue
+// bindingLocked is what all rules together take from p.
+func (s *Scope) bindingLocked(p *party) (everything bool, ids []rootbound.RootID) {
+	for _, r := range s.rules {
+		if r.binds(p) {
+			everything = everything || len(r.ids) == 0
+			ids = append(ids, r.ids...)
 		}
-		if len(o.ids) == len(r.ids) && len(r.ids) == 0 {
-			return // everything stays revoked
-		}
-		kept = append(kept, o.ids...)
 	}
-	if len(r.ids) == 0 {
-		p.auth.Unrevoke()
-		return
-	}
-	lift := slices.DeleteFunc(slices.Clone(r.ids), func(id rootbound.RootID) bool { return slices.Contains(kept, id) })
-	if len(lift) > 0 {
-		p.auth.Unrevoke(lift...)
-	}
+	return everything, ids
 }
 
 // Invalidate ends the current generation of every authority, for a configuration that changed. It never blocks.
