@@ -13,6 +13,13 @@ import (
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
+// A client that sends and does not read: no more is taken from it while this many bytes of answers wait to be written, and
+// its session ends if nothing at all could be written for Stall.
+const (
+	Backlog = 64 << 20
+	Stall   = time.Minute
+)
+
 // Grace is how long calls that are under way may still take after the client closed its end.
 const Grace = 2 * time.Second
 
@@ -31,7 +38,7 @@ func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteClose
 	case err = <-ended:
 	case <-ctx.Done():
 	case <-t.gone:
-		wait := time.NewTimer(Grace)
+		wait := time.NewTimer(Grace / 4) // all was answered, or cannot be
 		defer wait.Stop()
 		select {
 		case err = <-ended:
@@ -65,12 +72,17 @@ type lingeringConn struct {
 	transport *lingering
 	answered  chan struct{} // something was answered
 
-	mu    sync.Mutex
-	open  map[jsonrpc.ID]int // calls without an answer
-	ended bool
+	mu      sync.Mutex
+	open    map[jsonrpc.ID]int // calls without an answer
+	waiting int                // bytes of answers that are being written
+	written int                // answers that were
+	ended   bool
 }
 
 func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	if err := c.backlog(ctx); err != nil {
+		return nil, err
+	}
 	msg, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.linger(ctx)
@@ -85,9 +97,17 @@ func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
-	err := c.Connection.Write(ctx, msg)
-	if res, ok := msg.(*jsonrpc.Response); ok {
+	res, ok := msg.(*jsonrpc.Response)
+	if ok {
 		c.mu.Lock()
+		c.waiting += len(res.Result)
+		c.mu.Unlock()
+	}
+	err := c.Connection.Write(ctx, msg)
+	if ok {
+		c.mu.Lock()
+		c.waiting -= len(res.Result)
+		c.written++
 		if c.open[res.ID]--; c.open[res.ID] <= 0 {
 			delete(c.open, res.ID)
 		}
@@ -99,6 +119,39 @@ func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	return err
 }
+
+// backlog waits until what is to be written is little enough to take more.
+func (c *lingeringConn) backlog(ctx context.Context) error {
+	state := func() (full bool, written int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.waiting > Backlog, c.written
+	}
+	full, written := state()
+	if !full {
+		return nil
+	}
+	stall := time.NewTimer(Stall)
+	defer stall.Stop()
+	for full {
+		select {
+		case <-c.answered:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-stall.C:
+			_, now := state()
+			if now == written {
+				return errStalled
+			}
+			written = now
+			stall.Reset(Stall)
+		}
+		full, _ = state()
+	}
+	return nil
+}
+
+var errStalled = errors.New("the client does not read its answers")
 
 func (c *lingeringConn) linger(ctx context.Context) {
 	c.mu.Lock()
