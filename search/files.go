@@ -33,6 +33,7 @@ type Options struct {
 	Exclude Excludes // entries left out, with what lies below them
 	Limit   int      // hits of a page; 0: DefaultHits
 	Cursor  string   // Next of the page before; empty: the first
+	Step    func()   // told of every entry that is looked at; nil: nobody
 }
 
 // Result is one page of hits, in the order of a depth-first walk by name bytes.
@@ -58,6 +59,9 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 	anchored := p.anchored()
 	err := w.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
 		r.Visited++
+		if o.Step != nil {
+			o.Step()
+		}
 		next := beneath.Into
 		if plain && byName && !p.matchName(n.Name()) {
 			return next, nil
