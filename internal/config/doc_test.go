@@ -1,0 +1,101 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// example is the file that docs/config.md shows. DIR stands for a directory of the test.
+const example = `relative: unique
+roots: {mode: narrow, on_empty: deny}
+audit: {path: /var/log/me/rootbound.jsonl}
+limits: {text: 512 KiB}
+projects:
+  - id: app
+    dir: ~/src/app
+    rights: rw
+    deny: ["**/fixtures/private/**"]
+    presets: {execution: off}
+  - id: notes
+    dir: ~/notes
+    rights: ro
+    allow_extensions: [.md, .txt]
+    hardlinks: deny
+`
+
+// TestConfigDoc keeps docs/config.md equal to the settings, and its example valid.
+func TestConfigDoc(t *testing.T) {
+	home := t.TempDir()
+	for _, d := range []string{"src/app", "notes"} {
+		if err := os.MkdirAll(filepath.Join(home, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(home, "rootbound.yaml")
+	if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return ""
+	}
+	c, warnings, err := Load(Input{File: file, Getenv: env, Cwd: home})
+	if err != nil || len(warnings) > 0 || len(c.Projects) != 2 {
+		t.Fatalf("the example of the page: %v %v", err, warnings)
+	}
+
+	var b bytes.Buffer
+	b.WriteString("# Configuration\n\nGenerated from `internal/config/settings.go` by `make docs`; do not edit.\n\n" +
+		"One YAML file, named by `--config FILE` or `ROOTBOUND_CONFIG`. A flag goes before the environment, the environment before the file, the\n" +
+		"file before the default. Nothing else is read: no file of the working directory, none of a project.\n" +
+		"`rootbound config check` names every mistake with its line; `rootbound config show --origin` says where each value came from.\n\n```yaml\n" +
+		example + "```\n\n## Settings\n\n| key | flag | environment | default | what it says |\n|---|---|---|---|---|\n")
+	for _, s := range Settings() {
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", s.Key, code(s.Flag, "--"), s.Env, code(s.Default, ""), s.Help)
+	}
+	b.WriteString(`
+## Projects
+
+` + "`projects:`" + ` is a list. A relative ` + "`dir`" + ` starts at the directory of the file. A directory may be named once; two projects may lie in one another, and
+then the innermost decides. A directory that does not exist yet is served when it appears.
+
+| key | default | what it says |
+|---|---|---|
+| ` + "`id`" + ` | from the directory's name | letters, digits, dot, dash and underscore, at most 64 bytes |
+| ` + "`dir`" + ` | – | the directory; ` + "`~/`" + ` is the home directory |
+| ` + "`rights`" + ` | ` + "`ro`" + ` | ` + "`ro`, `propose`, `rw`, `full`" + `, or a list of ` + "`list read search create write move delete propose`" + ` |
+| ` + "`deny`" + ` | none | globs on the path inside the project; names are compared folded |
+| ` + "`allow_extensions`" + ` | all | only files with these extensions |
+| ` + "`max_read`, `max_write`" + ` | none | bytes of one file |
+| ` + "`presets`" + ` | both on | ` + "`{credentials: off, execution: off}`" + ` lifts them, see [rules.md](rules.md) |
+| ` + "`mounts`" + ` | ` + "`allow`" + ` | ` + "`deny`" + ` refuses to cross a mount point below the project |
+| ` + "`hardlinks`" + ` | ` + "`allow`" + ` | ` + "`deny`" + ` refuses to read files with several names; not a boundary |
+| ` + "`moves`" + ` | ` + "`within`" + ` | ` + "`across`" + ` lets files move to another project; leaving one needs the right ` + "`delete`" + ` there |
+| ` + "`copy_across`" + ` | ` + "`false`" + ` | read and without effect so far: a move to another file system is ` + "`cross_device`" + ` |
+
+With projects or directory arguments the roots mode ` + "`client`" + ` is a mistake. ` + "`--read-only`" + ` takes every right that changes something from the projects of the file too.
+`)
+	const page = "../../docs/config.md"
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(page); err != nil || !bytes.Equal(got, b.Bytes()) {
+		t.Errorf("%s is stale: run make docs (%v)", page, err)
+	}
+}
+
+func code(s, before string) string {
+	if s = strings.TrimSpace(s); s == "" {
+		return "–"
+	}
+	return "`" + before + s + "`"
+}
