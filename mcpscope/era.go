@@ -52,15 +52,19 @@ func server(req mcp.Request) *mcp.ServerSession {
 	return ss
 }
 
-// capabilities are the request's own in the modern era, the session's in the legacy one. RootsV2 alone can say "absent":
-// the field Roots is a value (go-sdk#607).
-func capabilities(req mcp.Request) *mcp.ClientCapabilities {
-	if r, ok := req.(interface {
-		ClientCapabilities() *mcp.ClientCapabilities
-	}); ok {
-		return r.ClientCapabilities()
-	}
-	return nil
+// declares reports that a request of the modern era declares roots, in its own _meta. The SDK has checked the shape of
+// the capabilities before; null declares nothing, as in its field RootsV2.
+func declares(req mcp.Request) bool {
+	caps, _ := meta(req)[mcp.MetaKeyClientCapabilities].(map[string]any)
+	return caps["roots"] != nil
+}
+
+// clientInfo is what a modern client calls itself.
+func clientInfo(req mcp.Request) (name, version string) {
+	info, _ := meta(req)[mcp.MetaKeyClientInfo].(map[string]any)
+	name, _ = info["name"].(string)
+	version, _ = info["version"].(string)
+	return echo(name), echo(version)
 }
 
 // negotiate gives initialize a revision the legacy era has. Left alone the SDK answers 2025-11-25 to a modern or unknown

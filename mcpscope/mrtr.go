@@ -72,12 +72,7 @@ const (
 
 // wouldAsk: the request declares roots and they count.
 func (c *call) wouldAsk() bool {
-	return c.declares() && c.scope.opt.Mode != authority.Ignore && !c.scope.opt.NeverAskModern
-}
-
-func (c *call) declares() bool {
-	caps := capabilities(c.req)
-	return caps != nil && caps.RootsV2 != nil
+	return declares(c.req) && c.scope.opt.Mode != authority.Ignore && !c.scope.opt.NeverAskModern
 }
 
 // errForged is what every state gets that is not ours, not this principal's or not this request's: one text for all.
@@ -95,7 +90,7 @@ var errNeedsRoots = &jsonrpc.Error{
 func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) {
 	s, a := c.scope, c.party.auth
 	if !c.wouldAsk() {
-		if s.opt.Mode == authority.Require && !c.declares() {
+		if s.opt.Mode == authority.Require && !declares(c.req) {
 			s.eventOf(c, decision.Refused, rootbound.NoScope, "roots not declared")
 			return nil, errNeedsRoots
 		}

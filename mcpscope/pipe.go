@@ -347,8 +347,21 @@ func scrubWire(err error) *jsonrpc.Error {
 
 // bounded escapes a text and cuts it to about n bytes.
 func bounded(s string, n int) string {
+	if len(s) <= n && plain(s) {
+		return s
+	}
 	if len(s) > n {
 		s = strings.ToValidUTF8(s[:n], "") + "…"
 	}
 	return rootbound.Clean(s)
+}
+
+// plain: printable ASCII, which is what nearly all of it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }

@@ -39,11 +39,11 @@ func (c *call) describe() rootbound.Origin {
 	o.Method, o.Tool = c.method, echo(c.target.name)
 	if c.modern {
 		o.Era, o.Protocol = "modern", metaVersion(c.req)
-		if r, ok := c.req.(interface{ ClientInfo() *mcp.Implementation }); ok && meta(c.req)[mcp.MetaKeyClientInfo] != nil {
-			o.ClientName, o.ClientVersion = clientOf(r.ClientInfo())
+		if name, version := clientInfo(c.req); name != "" {
+			o.ClientName, o.ClientVersion = name, version
 		}
 		if c.party.session == nil {
-			o.RootsDeclared = c.declares()
+			o.RootsDeclared = declares(c.req)
 		}
 	}
 	header := func(string) string { return "" }
@@ -78,8 +78,12 @@ func traceOf(parent string) string {
 	return f[1]
 }
 
-// note takes the events of an authority into the record. A publication has every root of the answer with its verdict.
+// note takes the events of an authority into the record. A publication has every root of the answer with its verdict. A
+// ceiling that goes on being in force because nobody was asked is no event: it would be one for each modern call.
 func (p *party) note(e authority.Event) {
+	if e.Kind == decision.Confirmed && e.Snapshot != nil && e.Snapshot.Source == "ceiling" {
+		return
+	}
 	r := p.scope.blank(p, &p.origin, e.Kind)
 	if snap := e.Snapshot; snap != nil {
 		r.Authority.ID, r.Authority.Generation, r.Authority.Source = snap.Authority, snap.Generation, snap.Source

@@ -1,0 +1,74 @@
+package mcpscope
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+)
+
+// What the middleware and the Pipe cost beside the bare SDK: one echo over io.Pipe. Compare within one run only.
+func BenchmarkEcho(b *testing.B) {
+	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+	sdk := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &mcp.IOTransport{Reader: r, Writer: w} }
+	ours := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &Pipe{Reader: r, Writer: w} }
+	for _, c := range []struct {
+		name   string
+		over   func(io.ReadCloser, io.WriteCloser) mcp.Transport
+		scoped bool
+		first  string
+		meta   string
+	}{
+		{"bare", sdk, false, initialize, ""},
+		{"bare modern", sdk, false, "", "," + modernMeta},
+		{"pipe", ours, false, initialize, ""},
+		{"scoped", sdk, true, initialize, ""},
+		{"scoped pipe", ours, true, initialize, ""},
+		{"scoped pipe modern", ours, true, "", "," + modernMeta},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			srv := newServer()
+			addTool(srv, "echo", func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return say(string(req.Params.Arguments)), nil
+			})
+			if c.scoped {
+				ceiling, err := authority.Open([]rootbound.Project{{ID: "app", Dir: b.TempDir(), Rights: rootbound.ReadOnly}}, authority.CeilingOptions{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				scope := New(ceiling, Options{})
+				srv.AddReceivingMiddleware(scope.Middleware())
+				b.Cleanup(func() { scope.Close(context.Background()); ceiling.Close() })
+			}
+			inR, inW := io.Pipe()
+			outR, outW := io.Pipe()
+			if _, err := srv.Connect(b.Context(), c.over(inR, outW), nil); err != nil {
+				b.Fatal(err)
+			}
+			defer inW.Close()
+			r := bufio.NewReaderSize(outR, 1<<16)
+			ask := func(line string) {
+				if _, err := io.WriteString(inW, line+"\n"); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := r.ReadSlice('\n'); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if c.first != "" {
+				ask(c.first)
+			}
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				n++
+				ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"a":"b"}%s}}`, n, c.meta))
+			}
+		})
+	}
+}
