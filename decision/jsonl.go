@@ -187,6 +187,7 @@ func (s *JSONL) flushLoop() {
 	defer close(s.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	hurry := s.hurry
 	for {
 		select {
 		case <-s.wake:
@@ -196,11 +197,15 @@ func (s *JSONL) flushLoop() {
 		timer.Reset(s.opt.Flush)
 		select {
 		case <-timer.C:
-		case <-s.hurry:
+		case <-hurry:
 		case <-s.stop:
 			return
 		}
-		_ = s.Flush() // reported through Trouble
+		hurry = s.hurry
+		if s.Flush() != nil { // reported through Trouble
+			hurry = nil // a disk that fails is not asked more often for more records
+			signal(s.wake)
+		}
 	}
 }
 

@@ -101,7 +101,7 @@ func (w *logWriter) pending() bool { return len(w.retry) > 0 || w.dropped > 0 }
 func (w *logWriter) spare() []byte { b := w.buf; w.buf = nil; return b }
 
 func (w *logWriter) reuse(b []byte) {
-	if cap(b) <= 2*flushSize {
+	if cap(b) <= 2*holdSize {
 		w.buf = b
 	}
 }
@@ -156,6 +156,10 @@ func (w *logWriter) put(data []byte) (int, error) {
 		return 0, err
 	}
 	n -= lead
+	if data[n] == '\n' {
+		w.torn = true // only the line's end is missing, which the next write begins with
+		return n + 1, err
+	}
 	whole := bytes.LastIndexByte(data[:n], '\n') + 1
 	w.torn = whole != n
 	return whole, err
