@@ -71,6 +71,8 @@ type Verdict struct {
 	Reason rootbound.Reason // empty: approved
 	Detail string
 	Warn   string
+
+	next string // the way out, if it is not the reason's own
 }
 
 // Event is told to Options.Note. Kind is one of "asked", "answered", "published", "confirmed", "stale", "unavailable",
@@ -132,7 +134,7 @@ type Authority struct {
 	verdict []Verdict
 	revoked map[rootbound.RootID]bool
 	noMore  bool   // everything is revoked
-	pledged bool   // Generation named gen+1
+	pledged bool   // a token names gen+1
 	form    string // of the last snapshot made for one call
 
 	confirmed moment // of the ask that last confirmed cur

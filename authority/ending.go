@@ -70,7 +70,7 @@ func (a *Authority) Revise(everything bool, ids ...rootbound.RootID) {
 // supersede ends the generation and what is on its way. Called with mu held, which it gives back.
 func (a *Authority) supersede(why rootbound.Reason, kind string) <-chan struct{} {
 	a.epoch++
-	if a.life == nil && a.pledged { // a token may already name the next one
+	if a.pledged { // a token names the next one, which shall not be
 		a.gen++
 		a.pledged = false
 	}

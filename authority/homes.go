@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"context"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -13,58 +14,53 @@ import (
 )
 
 // wide knows the directories that a client cannot be granted whole: the top of the file system, home directories, and
-// what contains one. They are compared by object. Home directories are only ever looked at to refuse them. They are
-// looked up once, with the first root that has to be judged. Safe for concurrent use.
+// what contains one. They are compared by object, and by path where a home does not open (an automounter that sleeps).
+// Home directories are only ever looked at to refuse them, once, with the first root that has to be judged. Safe for
+// concurrent use.
 type wide struct {
 	homes []string // nil: those of this machine
 
-	once sync.Once
-	ids  []beneath.ObjectID
+	once  sync.Once
+	paths []string
+	ids   []beneath.ObjectID
 }
 
-func (w *wide) has(root *beneath.Root) bool {
-	w.once.Do(func() {
-		homes := w.homes
-		if homes == nil {
-			homes = machineHomes()
-		}
-		for _, h := range slices.Concat(homes, []string{string(filepath.Separator)}) {
-			w.add(h)
-		}
-	})
+func (w *wide) has(root *beneath.Root, open *opening) bool {
+	w.once.Do(func() { w.learn(open) })
 	if up := filepath.Dir(root.Path()); w.homes == nil && (up == "/home" || up == "/Users") {
 		return true // users of a directory service stand in no file
 	}
-	for _, id := range w.ids {
-		if id.Same(root.ID()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.paths, func(p string) bool { return within(root.Path(), p) }) ||
+		slices.ContainsFunc(w.ids, root.ID().Same)
 }
 
-// add remembers a directory and everything above it. What cannot be opened cannot be a root either.
-func (w *wide) add(dir string) {
-	for _, d := range []string{dir, canonical(dir)} {
-		for d != "" && filepath.IsAbs(d) {
-			if r, err := beneath.OpenRoot(d); err == nil {
-				w.ids = append(w.ids, r.ID())
-				r.Release()
-			}
-			up := filepath.Dir(d)
-			if up == d {
-				break
-			}
-			d = up
+// learn opens the homes and everything above them, then what is above the places where links led.
+func (w *wide) learn(open *opening) {
+	homes := w.homes
+	if homes == nil {
+		homes = machineHomes()
+	}
+	var more []string
+	for _, h := range append(slices.Clone(homes), string(filepath.Separator)) {
+		if filepath.IsAbs(h) {
+			more = append(more, filepath.Clean(h))
 		}
 	}
-}
-
-func canonical(dir string) string {
-	if c, err := filepath.EvalSymlinks(dir); err == nil {
-		return c
+	for len(more) > 0 {
+		var next []string
+		for _, p := range more {
+			for ; !slices.Contains(w.paths, p); p = filepath.Dir(p) {
+				w.paths, next = append(w.paths, p), append(next, p)
+			}
+		}
+		more = nil
+		for _, got := range open.all(context.Background(), next) {
+			if got.root != nil { // what cannot be opened cannot be a root either
+				w.ids, more = append(w.ids, got.root.ID()), append(more, got.root.Path())
+				got.root.Release()
+			}
+		}
 	}
-	return ""
 }
 
 // machineHomes are the homes of this process's user and of the accounts of people: system accounts live in directories

@@ -143,7 +143,7 @@ func (a *Authority) Generation() rootbound.Generation {
 	if a.life != nil && a.life.version == a.ceiling.version.Load() {
 		return a.gen
 	}
-	a.pledged = a.life == nil
+	a.pledged = true
 	return a.gen + 1
 }
 

@@ -201,7 +201,7 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 		p, warn, err := fileuri.Parse(e.URI)
 		if err != nil {
 			v.URI = bounded(e.URI, rootbound.MaxEcho)
-			v.Reason, v.Detail = reasonOf(err), detailOf(err)
+			v.drop(err)
 			continue
 		}
 		v.URI, v.Warn = bounded(fileuri.Format(p), maxURI), warn
@@ -210,7 +210,7 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 	for j, got := range sc.a.open.all(ctx, paths) {
 		v := &sc.verdicts[at[j]]
 		if got.err != nil {
-			v.Reason, v.Detail = reasonOf(got.err), detailOf(got.err)
+			v.drop(got.err)
 			continue
 		}
 		sc.overlap = true
@@ -222,8 +222,8 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 // root intersects one approved directory with the targets, by identity: inside one it narrows it, around one it gives
 // exactly that one. Of nested projects the innermost that holds it counts, since its rights and rules are in force there.
 func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
-	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.has(r) {
-		v.Reason = rootbound.RootTooWide
+	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.has(r, &sc.a.open) {
+		v.fail(rootbound.RootTooWide, "")
 		return
 	}
 	var inner *target
@@ -274,7 +274,7 @@ func (sc *scope) inside(t *target, at string, r *beneath.Root, name, shown strin
 	}
 	id, err := sc.id(r)
 	if err != nil {
-		v.fail(reasonOf(err), detailOf(err))
+		v.drop(err)
 		return
 	}
 	g := Grant{ID: id, Project: t.Project, Prefix: path.Join(t.Prefix, at), Root: r, Shown: shown, project: t.project}
@@ -289,7 +289,7 @@ func (sc *scope) inside(t *target, at string, r *beneath.Root, name, shown strin
 func (sc *scope) alone(r *beneath.Root, name, shown string, v *Verdict) {
 	id, err := sc.id(r)
 	if err != nil {
-		v.fail(reasonOf(err), detailOf(err))
+		v.drop(err)
 		return
 	}
 	p := sc.a.opt.ClientProject
@@ -343,9 +343,12 @@ func (sc *scope) nothing(configured int, source string) *rootbound.Error {
 		e.Detail = fmt.Sprintf("configured %d folders, client %d, no overlap", configured, len(sc.verdicts))
 		return e
 	}
-	for _, v := range sc.verdicts {
+	for _, v := range sc.verdicts { // the first dropped entry's reason, and its way out
 		if v.Reason != "" {
-			e.Detail = string(v.Reason)
+			e.Detail, e.Next = string(v.Reason), v.Reason.Next()
+			if v.next != "" {
+				e.Next = v.next
+			}
 			break
 		}
 	}
@@ -355,6 +358,15 @@ func (sc *scope) nothing(configured int, source string) *rootbound.Error {
 func (v *Verdict) pass(id rootbound.RootID) {
 	if v.Root == "" {
 		v.Root, v.Reason, v.Detail = id, "", ""
+	}
+}
+
+func (v *Verdict) drop(err error) {
+	if e := new(rootbound.Error); errors.As(err, &e) {
+		v.fail(e.Reason, e.Detail)
+		v.next = e.Next
+	} else {
+		v.fail(rootbound.InternalError, "")
 	}
 }
 
@@ -386,14 +398,6 @@ func bounded(s string, n int) string {
 		}
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-func reasonOf(err error) rootbound.Reason {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return rootbound.InternalError
 }
 
 func detailOf(err error) string {

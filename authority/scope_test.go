@@ -275,6 +275,9 @@ func TestAnswerCases(t *testing.T) {
 			}
 			got := a.Status().Verdicts
 			if c.Posix.Then != "" {
+				if e := err.(*rootbound.Error); e.Next != c.Posix.Then.Next() {
+					t.Errorf("the way out is %q", e.Next)
+				}
 				if len(got) != 1 || got[0].Reason != c.Posix.Then {
 					t.Fatalf("%+v, want %s", got, c.Posix.Then)
 				}
@@ -497,7 +500,10 @@ func TestClientMode(t *testing.T) {
 	}
 	defer c.Close()
 	ro := func(o *Options) { o.ClientProject = rootbound.Project{Rights: rootbound.ReadOnly, MaxRead: 7} }
-	for _, wide := range []string{"/", top, top + "/home", top + "/home/u", "/root", "/home"} {
+	if err := os.Symlink(top+"/home/u", top+"/h"); err != nil {
+		t.Fatal(err)
+	}
+	for _, wide := range []string{"/", top, top + "/home", top + "/home/u", top + "/h", "/root", "/home"} {
 		if _, err := os.Stat(wide); err != nil {
 			continue
 		}
@@ -517,11 +523,47 @@ func TestClientMode(t *testing.T) {
 		denied(t, declared(uri(wide)).authority(t, c), rootbound.NoScope, "root_too_wide")
 		granted(t, declared(uri(wide)).authority(t, c, func(o *Options) { o.AllowWide = true }), false)
 	}
+	e := new(rootbound.Error)
+	if _, err := declared("file:///c%3A/x").authority(t, c).Acquire(context.Background(), false); !errors.As(err, &e) || !strings.Contains(e.Next, "un the server where the files are") {
+		t.Errorf("%v", err)
+	}
 	// A project of the operator keeps its rights, whatever the client calls it.
 	one := ceiling(t, project("srv", top+"/srv", rootbound.ReadOnly))
 	u := acquire(t, declared(uri(top, "srv"), uri(top, "home")).authority(t, one, mode(Client)), false)
 	defer u.Release()
 	if g := u.Snapshot().Grants; len(g) != 2 || g[0].Project.Rights != rootbound.ReadOnly || g[1].Project.Rights != rootbound.ReadWrite {
 		t.Errorf("%+v", g)
+	}
+}
+
+// Homes are known by object wherever links lead, and by path if they do not open.
+func TestWide(t *testing.T) {
+	top := tree(t, "real/deep/u/work", "links", "plain")
+	if err := os.Symlink(top+"/real/deep", top+"/links/homes"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(nil, CeilingOptions{Homes: []string{top + "/links/homes/u", top + "/asleep/v", "not absolute"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := os.MkdirAll(top+"/asleep/v/work", 0o755); err == nil && os.Rename(top+"/asleep", top+"/awake") != nil {
+		t.Fatal("cannot prepare")
+	}
+	a := declared(uri(top, "plain")).authority(t, c)
+	granted(t, a, false) // homes are learnt now
+	if err := os.Rename(top+"/awake", top+"/asleep"); err != nil {
+		t.Fatal(err)
+	}
+	for p, wide := range map[string]bool{
+		"": true, "real": true, "real/deep": true, "real/deep/u": true, "links": true, "links/homes": true, "links/homes/u": true,
+		"real/deep/u/work": false, "plain": false, "asleep": true, "asleep/v": true, "asleep/v/work": false,
+	} {
+		_, err := declared(uri(top, p)).authority(t, c).Acquire(context.Background(), false)
+		if wide {
+			isReason(t, err, rootbound.NoScope, "root_too_wide")
+		} else if err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
 	}
 }

@@ -9,8 +9,8 @@
 // Keys are shared by the replicas of one deployment. A [Ring] seals with its first key and opens with all of them, so a
 // key is rotated by putting a new one in front and dropping the old one when its last token has expired.
 //
-// What Open, Check and Verify refuse falls in four classes, which callers tell apart with errors.Is (protocol of MRTR
-// retries; the table is in docs/roots.md):
+// What Open, Check and Verify refuse falls in four classes, which callers tell apart with errors.Is (what follows from each
+// for a repeated call stands in docs/roots.md):
 //
 //	ErrAskAgain   the key is not ours any more, or the token expired: a restart is normal, start over
 //	ErrForged     not made by us, or changed on the way
