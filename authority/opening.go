@@ -55,7 +55,12 @@ func (o *opening) all(ctx context.Context, paths []string) []opened {
 		}
 		select {
 		case out[i] = <-c:
+			continue
 		case <-ctx.Done():
+		}
+		select { // what was open in time counts, whatever hangs before it in the list
+		case out[i] = <-c:
+		default:
 			o.abandon(paths[i], c)
 		}
 	}
