@@ -27,7 +27,12 @@ func (t *Target) Stage() (*beneath.Staged, error) {
 					break
 				}
 			}
-			t.forget, err = t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id)
+			var old *beneath.Info
+			if t.obj != nil {
+				was := t.obj.Info()
+				old = &was
+			}
+			t.forget, err = t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id, old)
 			return err
 		}
 	}

@@ -31,8 +31,9 @@ type Locks interface {
 // concurrent use.
 type Journal interface {
 	// Staged is told before content is written: dir is the parent's path inside the root that was opened at the absolute
-	// path root. An error stops the write.
-	Staged(root, dir, name string, id beneath.ObjectID) (done func(), err error)
+	// path root; old is the file that is to be replaced, which lies under the temporary name for a moment, or nil. An error
+	// stops the write.
+	Staged(root, dir, name string, id beneath.ObjectID, old *beneath.Info) (done func(), err error)
 }
 
 // Own is a file or directory of this program: no project reaches it (contract §5, Own files). Path is absolute and

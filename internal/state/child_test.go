@@ -154,7 +154,7 @@ func childStage(args []string) error {
 			return err
 		}
 		id, _ := idOf(os.Lstat, path)
-		if _, err := j.Staged(filepath.Dir(path), "", filepath.Base(path), id); err != nil {
+		if _, err := j.Staged(filepath.Dir(path), "", filepath.Base(path), id, nil); err != nil {
 			return err
 		}
 	}

@@ -88,13 +88,18 @@ func bootID() string {
 	return "-"
 }
 
-// Staged remembers the temporary file name with identity id in the directory dir below root, before it has content. done
-// forgets it; call it when the name is gone. An error means that the file must not be used.
-func (j *Journal) Staged(root, dir, name string, id beneath.ObjectID) (done func(), err error) {
+// Staged remembers the temporary file name with identity id in the directory dir below root, before it has content. old is
+// the file it is to replace, or nil: publishing exchanges the two, so for a moment the old file lies under the temporary
+// name. done forgets the name; call it when it is gone. An error means that the file must not be used.
+func (j *Journal) Staged(root, dir, name string, id beneath.ObjectID, old *beneath.Info) (done func(), err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n := j.next
-	line := fmt.Appendf(nil, "+ %d %d %d ", n, id.Dev, id.Ino)
+	var was beneath.Info
+	if old != nil {
+		was = *old
+	}
+	line := fmt.Appendf(nil, "+ %d %d %d %d %d %d ", n, id.Dev, id.Ino, was.ID.Ino, was.Size, was.MTime.UnixNano())
 	for _, s := range []string{root, dir, name} {
 		line = append(strconv.AppendQuote(line, s), ' ')
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rootbound/rootbound/beneath"
@@ -67,7 +66,7 @@ func TestRecoverFollowsNoLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Staged(dir, "sub", "tmp", id); err != nil {
+	if _, err := j.Staged(dir, "sub", "tmp", id, nil); err != nil {
 		t.Fatal(err)
 	}
 	j.file.Close() // as if it had died
@@ -88,7 +87,7 @@ func TestRecoverKeepsWhatItCannotReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.Staged("/no/such/root", "", "tmp", beneath.ObjectID{Dev: 1, Ino: 1}); err != nil {
+	if _, err := j.Staged("/no/such/root", "", "tmp", beneath.ObjectID{Dev: 1, Ino: 1}, nil); err != nil {
 		t.Fatal(err)
 	}
 	j.file.Close()
@@ -107,7 +106,7 @@ func TestJournalForgets(t *testing.T) {
 	}
 	name := strings.Repeat("n", 200)
 	for range 1000 {
-		done, err := j.Staged("/root", "dir", name, beneath.ObjectID{Dev: 1, Ino: 2})
+		done, err := j.Staged("/root", "dir", name, beneath.ObjectID{Dev: 1, Ino: 2}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +116,7 @@ func TestJournalForgets(t *testing.T) {
 	if st, err := os.Stat(j.path); err != nil || st.Size() > 2*journalTrim {
 		t.Errorf("size %d, %v", st.Size(), err)
 	}
-	if _, err := j.Staged("/root", "", "last", beneath.ObjectID{Dev: 1, Ino: 3}); err != nil {
+	if _, err := j.Staged("/root", "", "last", beneath.ObjectID{Dev: 1, Ino: 3}, nil); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(j.path)
@@ -134,47 +133,6 @@ func TestJournalForgets(t *testing.T) {
 	}
 	if _, err := os.Stat(j.path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the journal stays: %v", err)
-	}
-}
-
-func TestJournalOnAFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
-	small := filepath.Join(t.TempDir(), "small")
-	if err := os.Mkdir(small, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=700"); err != nil {
-		t.Skipf("no file system can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
-	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := d.Journal()
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.Repeat("n", 250)
-	n := 0
-	for ; n < 10000; n++ {
-		if _, err = j.Staged("/root", "dir", name, beneath.ObjectID{Dev: 1, Ino: uint64(n)}); err != nil {
-			break
-		}
-	}
-	if !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("after %d entries: %v", n, err)
-	}
-	b, err := os.ReadFile(j.path)
-	if err != nil || b[len(b)-1] != '\n' {
-		t.Errorf("a torn line was left: %q, %v", b[max(0, len(b)-40):], err)
-	}
-	f, _ := os.Open(j.path)
-	defer f.Close()
-	if l := leftovers(f); len(l) != n {
-		t.Errorf("%d of %d entries can be read", len(l), n)
 	}
 }
 
@@ -228,4 +186,88 @@ func TestOwn(t *testing.T) {
 	if !has(own.IDs(), config) {
 		t.Error("the replaced configuration is not known")
 	}
+}
+
+// TestRecoverAfterExchange: a process died between exchanging the new file with the old one and removing the old one.
+func TestRecoverAfterExchange(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(temp string) error
+		removed   int
+	}{
+		"nothing else happened": {func(string) error { return nil }, 1},
+		"somebody wrote to it":  {func(temp string) error { return os.WriteFile(temp, []byte("theirs"), 0o600) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, dir := open(t), t.TempDir()
+			file, temp := filepath.Join(dir, "f"), filepath.Join(dir, "tmp")
+			for path, text := range map[string]string{file: "old bytes", temp: "new bytes"} {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			st, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			was, _ := idOf(os.Lstat, file)
+			staged, _ := idOf(os.Lstat, temp)
+			j, err := d.Journal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := j.Staged(dir, "", "tmp", staged, &beneath.Info{ID: was, Size: st.Size(), MTime: st.ModTime()}); err != nil {
+				t.Fatal(err)
+			}
+			for _, move := range [][2]string{{file, file + ".x"}, {temp, file}, {file + ".x", temp}} {
+				if err := os.Rename(move[0], move[1]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.meanwhile(temp); err != nil {
+				t.Fatal(err)
+			}
+			j.file.Close() // as if it had died
+			if n, err := d.Recover(t.Context(), RemoveLeftover); n != c.removed || err != nil {
+				t.Errorf("removed %d, %v; want %d", n, err, c.removed)
+			}
+			if b, _ := os.ReadFile(file); string(b) != "new bytes" {
+				t.Errorf("the published file holds %q", b)
+			}
+		})
+	}
+}
+
+// FuzzLeftovers: no journal ends the program, and what Staged writes reads back.
+func FuzzLeftovers(f *testing.F) {
+	f.Add("+ 0 1 2 3 4 5 \"/r\" \"d\" \"n\"\n- 0\n", "/root", "a/b", "tmp\xff\n")
+	f.Add("+ 0 1 2\n+ x\n-\n", "", "", "\"")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text, root, sub, name string) {
+		path := filepath.Join(dir, "journal")
+		os.Remove(path)
+		j, err := newJournal(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.file.Close()
+		if _, err := j.Staged(root, sub, name, beneath.ObjectID{Dev: 1, Ino: 2}, nil); err != nil {
+			t.Fatal(err)
+		}
+		read := func() []Leftover {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			return leftovers(f)
+		}
+		l := read()
+		if len(l) != 1 || l[0].Root != root || l[0].Dir != sub || l[0].Name != name || l[0].ID.Ino != 2 {
+			t.Fatalf("%+v", l)
+		}
+		if err := j.write(text); err != nil {
+			t.Fatal(err)
+		}
+		read()
+	})
 }

@@ -21,7 +21,14 @@ type Leftover struct {
 	Dir  string // its directory below the root, "" for the root itself
 	Name string
 	ID   beneath.ObjectID // Mount is 0
+	Old  Displaced        // the file it was to replace, if there was one
 	Boot bool             // made since the machine was started: device numbers still mean the same
+}
+
+// Displaced is the version of a file on the device of the temporary one. Ino 0: none.
+type Displaced struct {
+	Ino         uint64
+	Size, MTime int64 // bytes; nanoseconds since 1970
 }
 
 // Recover calls remove for each leftover of dead processes and forgets those for which it returns nil or fs.ErrNotExist;
@@ -86,7 +93,7 @@ func recoverFile(ctx context.Context, path string, remove func(context.Context, 
 // only the last line can have been cut.
 func leftovers(f *os.File) []Leftover {
 	in := bufio.NewScanner(f)
-	in.Buffer(nil, 64<<10)
+	in.Buffer(nil, 256<<10)
 	if !in.Scan() {
 		return nil
 	}
@@ -122,13 +129,15 @@ func leftovers(f *os.File) []Leftover {
 }
 
 func parseEntry(s string) (l Leftover, ok bool) {
-	var err error
-	for _, p := range []*uint64{&l.ID.Dev, &l.ID.Ino} {
-		var num string
-		num, s, _ = strings.Cut(s, " ")
-		if *p, err = strconv.ParseUint(num, 10, 64); err != nil {
-			return l, false
-		}
+	number := func() (text string) { text, s, _ = strings.Cut(s, " "); return text }
+	var errs [5]error
+	l.ID.Dev, errs[0] = strconv.ParseUint(number(), 10, 64)
+	l.ID.Ino, errs[1] = strconv.ParseUint(number(), 10, 64)
+	l.Old.Ino, errs[2] = strconv.ParseUint(number(), 10, 64)
+	l.Old.Size, errs[3] = strconv.ParseInt(number(), 10, 64)
+	l.Old.MTime, errs[4] = strconv.ParseInt(number(), 10, 64)
+	if errors.Join(errs[:]...) != nil {
+		return l, false
 	}
 	for _, p := range []*string{&l.Root, &l.Dir, &l.Name} {
 		quoted, err := strconv.QuotedPrefix(s)
@@ -143,9 +152,10 @@ func parseEntry(s string) (l Leftover, ok bool) {
 	return l, s == ""
 }
 
-// RemoveLeftover removes the file if the entry below its root still holds the very file that was staged: the same inode
-// on the same device, or, after the machine was started anew, the same inode under the same random name. It follows no
-// link below the root. fs.ErrNotExist: nothing is there any more, or something else.
+// RemoveLeftover removes the file if the entry below its root still holds the very file that was staged, or the very
+// version of the old file that was exchanged with it: the same inode on the same device, or, after the machine was started
+// anew, the same inode under the same random name. An old file that somebody changed meanwhile stays. It follows no link
+// below the root. fs.ErrNotExist: nothing is there any more, or something else.
 func RemoveLeftover(_ context.Context, l Leftover) error {
 	if l.Name == "" || l.Name != filepath.Base(l.Name) {
 		return fs.ErrNotExist
@@ -168,10 +178,14 @@ func RemoveLeftover(_ context.Context, l Leftover) error {
 	if err != nil {
 		return gone(err)
 	}
-	if info.ID.Ino != l.ID.Ino || l.Boot && info.ID.Dev != l.ID.Dev || !info.Mode.IsRegular() {
+	if !info.Mode.IsRegular() || l.Boot && info.ID.Dev != l.ID.Dev || info.ID.Ino != l.ID.Ino && !l.Old.is(info) {
 		return fs.ErrNotExist
 	}
 	return gone(entry.Remove(info.ID))
+}
+
+func (d Displaced) is(i beneath.Info) bool {
+	return d.Ino != 0 && i.ID.Ino == d.Ino && i.Size == d.Size && i.MTime.UnixNano() == d.MTime
 }
 
 // gone takes a directory that vanished or leads elsewhere, and an entry that changed in between, as "not there".

@@ -1,0 +1,53 @@
+package state
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rootbound/rootbound/beneath"
+)
+
+func TestJournalOnAFullDisk(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	small := filepath.Join(t.TempDir(), "small")
+	if err := os.Mkdir(small, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=700"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
+	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := d.Journal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("n", 250)
+	n := 0
+	for ; n < 10000; n++ {
+		if _, err = j.Staged("/root", "dir", name, beneath.ObjectID{Dev: 1, Ino: uint64(n)}, nil); err != nil {
+			break
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("after %d entries: %v", n, err)
+	}
+	b, err := os.ReadFile(j.path)
+	if err != nil || b[len(b)-1] != '\n' {
+		t.Errorf("a torn line was left: %q, %v", b[max(0, len(b)-40):], err)
+	}
+	f, _ := os.Open(j.path)
+	defer f.Close()
+	if l := leftovers(f); len(l) != n {
+		t.Errorf("%d of %d entries can be read", len(l), n)
+	}
+}
