@@ -57,6 +57,9 @@ func noMatch(v view, lines []lineSpan, want [][]byte) error {
 		best = best[:min(len(best), maxNear)]
 	}
 	for _, b := range best {
+		if b.score < best[0].score*0.7 {
+			break
+		}
 		m.Near = append(m.Near, v.near(lines, b.line))
 	}
 	return err
