@@ -135,5 +135,8 @@ func (f *files) allowed(ctx context.Context, c call) (*reply, error) {
 		dirs = append(dirs, directory{g.ID, rootbound.Clean(g.Name), path, g.Project.Rights.Names()})
 	}
 	out.more = map[string]any{"directories": dirs}
+	if st.Source == "roots" {
+		out.note("the client's roots decide this list: it is what they leave of what was granted")
+	}
 	return out, nil
 }

@@ -123,8 +123,8 @@ func Request(req mcp.Request) (r guard.Request, ok bool) {
 	if !isCall || p == nil {
 		return r, false
 	}
-	op, known := operations()[p.Name]
-	if !known {
+	op := operation(p.Name)
+	if op == "" {
 		return r, false
 	}
 	a := decode(p.Name, p.Arguments)
@@ -138,11 +138,27 @@ func Request(req mcp.Request) (r guard.Request, ok bool) {
 	return r, a.err == nil
 }
 
-func operations() map[string]rootbound.Operation {
-	return map[string]rootbound.Operation{
-		"read_file": rootbound.OpRead, "read_text_file": rootbound.OpRead, mediaTool: rootbound.OpRead,
-		"write_file": rootbound.OpWrite, "edit_file": rootbound.OpEdit, "create_directory": rootbound.OpMkdir,
-		"list_directory": rootbound.OpList, "list_directory_with_sizes": rootbound.OpList, "directory_tree": rootbound.OpTree,
-		"move_file": rootbound.OpMove, "search_files": rootbound.OpSearch, "get_file_info": rootbound.OpStat,
+// operation is what a tool that names one path asks for; empty for the others.
+func operation(tool string) rootbound.Operation {
+	switch tool {
+	case "read_file", "read_text_file", mediaTool:
+		return rootbound.OpRead
+	case "write_file":
+		return rootbound.OpWrite
+	case "edit_file":
+		return rootbound.OpEdit
+	case "create_directory":
+		return rootbound.OpMkdir
+	case "list_directory", "list_directory_with_sizes":
+		return rootbound.OpList
+	case "directory_tree":
+		return rootbound.OpTree
+	case "move_file":
+		return rootbound.OpMove
+	case "search_files":
+		return rootbound.OpSearch
+	case "get_file_info":
+		return rootbound.OpStat
 	}
+	return ""
 }

@@ -2,6 +2,7 @@ package mcpfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -119,7 +120,18 @@ func (f *files) readMedia(ctx context.Context, c call) (*reply, error) {
 		}
 		return nil
 	})
-	return out, err
+	return out, advise(err, rootbound.TooLarge, "Use a smaller file; the operator can raise limits.media.")
+}
+
+// advise replaces the registry's way out where this tool has no such way.
+func advise(err error, reason rootbound.Reason, next string) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Reason != reason || e.Next != "" {
+		return err
+	}
+	known := *e
+	known.Next = next
+	return &known
 }
 
 // resourceURI names an object by its project and the path inside it: nothing of the host is in it.

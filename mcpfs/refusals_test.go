@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,11 +108,7 @@ func refusalCases() []refusalCase {
 		{name: "not found by its absolute path", reason: "not_found", tool: "get_file_info", args: args{"path": "{p}/none.txt"}, raw: true},
 		{name: "nothing to edit", reason: "not_found", tool: "edit_file", args: args{"path": "none.txt", "edits": edits("a")}},
 		{name: "parent missing", reason: "parent_missing", tool: "write_file", args: args{"path": "x/y/z.txt", "content": ""}},
-		{name: "pipe", reason: "special_file", setup: func(l *live) {
-			if err := syscall.Mkfifo(l.path("f"), 0o644); err != nil {
-				l.t.Fatal(err)
-			}
-		}, tool: "read_text_file", args: args{"path": "f"}},
+		{name: "pipe", reason: "special_file", setup: func(l *live) { mkfifo(l.t, l.path("f")) }, tool: "read_text_file", args: args{"path": "f"}},
 		{name: "move to another project", reason: "cross_root_move", opt: func(t *testing.T, o *serve.Options) {
 			q := filepath.Join(filepath.Dir(o.Projects[0].Dir), "q")
 			if err := os.MkdirAll(q, 0o755); err != nil {

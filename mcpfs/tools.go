@@ -93,7 +93,7 @@ func table() []tool {
 			description: "Reads several text files at once, each shown under its path. One that cannot be read is reported in its place and does not stop the others." + pathRules + linkRules + bound},
 		{name: "write_file", title: "Write File", idempotent: true, destructive: true,
 			in:          []field{pathField, {"content", `{"type":"string","description":"The whole text of the file"}`, true}, versionField, rootField},
-			out:         []field{versionOut},
+			out:         []field{versionOut, noteOut},
 			description: "Makes a file or replaces all of it, atomically: a reader sees the old bytes or the new ones. The directory must exist. expected_version guards against replacing what somebody else wrote." + pathRules},
 		{name: "edit_file", title: "Edit File", destructive: true,
 			in: []field{pathField, {"edits", editsSchema, true},
@@ -112,7 +112,7 @@ func table() []tool {
 			description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
 		{name: "directory_tree", title: "Directory Tree", reads: true, in: []field{pathField, excludeField, rootField}, out: []field{cutOut, nextOut, skippedOut},
 			description: "Shows everything below a directory as JSON: name, type and, for directories, children. An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
-		{name: "move_file", title: "Move File", destructive: true,
+		{name: "move_file", title: "Move File", destructive: true, out: []field{noteOut},
 			in: []field{{"source", `{"type":"string","description":"File, directory or link to move"}`, true},
 				{"destination", `{"type":"string","description":"Its new path, name included; the directory must exist"}`, true},
 				{"overwrite", `{"type":"boolean","default":false,"description":"Replace a file that exists at destination"}`, false}, rootField},
@@ -125,7 +125,7 @@ func table() []tool {
 			description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},
 		{name: "list_allowed_directories", title: "List Allowed Directories", reads: true,
 			out: []field{{"directories", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"path":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}}},` +
-				`"required":["id","path","rights"],"additionalProperties":false}}`, false}},
+				`"required":["id","path","rights"],"additionalProperties":false}}`, false}, noteOut},
 			description: "Lists the directories that are approved now. Absolute paths must begin with one of them; their ids can be sent as root. The client's roots may change this list at any time."},
 	}
 }

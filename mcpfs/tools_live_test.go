@@ -491,6 +491,9 @@ func TestListAllowedDirectories(t *testing.T) {
 	if text != "Allowed directories:\n"+a.Dir+"/sub" {
 		t.Errorf("%q", text)
 	}
+	if note, _ := s["note"].(string); !strings.Contains(note, "the client's roots") {
+		t.Errorf("does not say that the roots narrowed: %v", s)
+	}
 	if d := s["directories"].([]any)[0].(map[string]any); d["path"] != a.Dir+"/sub" || d["id"] == "a" || d["id"] == "" {
 		t.Errorf("%v", d)
 	}

@@ -198,9 +198,13 @@ func TestHandlersAndTableAgree(t *testing.T) {
 	if len(handlers()) != len(Names()) {
 		t.Errorf("%d handlers, %d tools", len(handlers()), len(Names()))
 	}
-	for n := range operations() {
-		if !slices.Contains(Names(), n) {
-			t.Errorf("%s is no tool", n)
+	for _, row := range table() {
+		op := operation(row.name)
+		if several := row.name == "read_multiple_files" || row.name == "list_allowed_directories"; several != (op == "") {
+			t.Errorf("%s asks for %q", row.name, op)
+		}
+		if op != "" && op.Mutates() == row.reads {
+			t.Errorf("%s: reads is %v, its operation is %s", row.name, row.reads, op)
 		}
 	}
 }

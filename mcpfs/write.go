@@ -60,7 +60,7 @@ func (f *files) edit(ctx context.Context, c call) (*reply, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, advise(err, rootbound.TooLarge, "Edit a smaller file, or write a smaller one in its place with write_file.")
 	}
 	out := &reply{version: e.Version}
 	var cut bool

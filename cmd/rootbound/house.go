@@ -6,9 +6,11 @@ import (
 	"os"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/sandbox"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/internal/state"
 )
@@ -48,7 +50,22 @@ func (s *settings) furnish(ctx context.Context, w world) (*house, error) {
 		}
 		return out
 	}
+	o.Confine = func(c *authority.Ceiling) (string, error) { return s.confine(w, dir, c) }
 	return h, nil
+}
+
+// confine shuts this process into the ceiling, its state directory and its log, as far as was asked for and can be done.
+func (s *settings) confine(w world, dir *state.Dir, c *authority.Ceiling) (string, error) {
+	n := sandbox.Needs{Audit: s.Audit.Path, Rotates: s.Audit.MaxSize > 0}
+	if dir != nil {
+		n.State = []string{dir.Path()}
+	}
+	n.Ceiling(c)
+	st, err := sandbox.Confine(sandbox.Mode(s.Config.Confine), n)
+	if err == nil && !st.Confined && s.Config.Confine == "auto" && len(n.Missing) > 0 {
+		w.say("Warning: " + rootbound.Clean(st.Text))
+	}
+	return st.Text, err
 }
 
 // audit opens the log of decision records. Without it nothing is served: it was asked for.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"testing"
 
@@ -25,6 +26,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("ROOTBOUND_STATE_DIR", e.WorkDir+"/.state")
 			e.Setenv("HOME", e.WorkDir+"/home")
 			return os.MkdirAll(e.WorkDir+"/home/notes", 0o755)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "landlock" {
+				return false, errors.New("no such condition")
+			}
+			return hasLandlock(), nil
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,

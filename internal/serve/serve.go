@@ -44,6 +44,10 @@ type Options struct {
 	Journal guard.Journal
 	Own     func() []guard.Own
 
+	// Confine is called when the projects' directories are open and before anything is served; it says what is enforced,
+	// for each record's server identity. nil: nothing is.
+	Confine func(*authority.Ceiling) (string, error)
+
 	Transport string            // "stdio" (default) or "memory": for the record
 	Warn      func(line string) // what a person should hear; may be nil
 }
@@ -72,6 +76,12 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Confine != nil {
+		if o.Server.Confine, err = o.Confine(ceiling); err != nil {
+			_ = ceiling.Close() // the reason not to serve is the one that counts
+			return nil, err
+		}
+	}
 	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn}
 	g := guard.New(guard.Options{
 		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Own: o.Own,
@@ -80,12 +90,16 @@ func New(o Options) (*Service, error) {
 			o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
 		},
 	})
+	tools := map[string]bool{} // and whether they may change something
+	for _, name := range mcpfs.Names() {
+		tools[name] = mcpfs.Mutates(name)
+	}
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
 		AllowWide: o.AllowWide, ClientProject: o.ClientProject,
-		Need:    need,
 		Form:    mcpfs.Form,
-		Mutates: func(method, name string) bool { return method == "tools/call" && mcpfs.Mutates(name) },
+		Need:    need(tools),
+		Mutates: func(method, name string) bool { return method == "tools/call" && tools[name] },
 		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
 			if r, ok := mcpfs.Request(req); ok {
 				return g.Precheck(c, r, o.Mode != authority.Ignore)
@@ -110,16 +124,13 @@ func New(o Options) (*Service, error) {
 }
 
 // need: every file tool needs authority; an unknown tool is told so by the SDK without a question to the client.
-func need(method, name string) mcpscope.Need {
-	if method != "tools/call" {
-		return mcpscope.Free
-	}
-	for _, n := range mcpfs.Names() {
-		if n == name {
+func need(tools map[string]bool) func(method, name string) mcpscope.Need {
+	return func(method, name string) mcpscope.Need {
+		if _, ours := tools[name]; ours && method == "tools/call" {
 			return mcpscope.Scoped
 		}
+		return mcpscope.Free
 	}
-	return mcpscope.Free
 }
 
 // Ceiling is what the operator granted; it belongs to the Service.
