@@ -225,6 +225,9 @@ func TestEventsFollowTheSchema(t *testing.T) {
 	q := w.dial()
 	q.callModern(4, modernMetaRoots, "scope", retry("rb1.x", w.roots("app")))
 	q.failed(4, -32602)
+	if _, err := w.log.Await(t.Context(), func(r *decision.Record) bool { return r.Phase == decision.Revoked }); err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
 	for _, r := range w.log.Records() {
 		seen[r.Phase] = true

@@ -54,7 +54,7 @@ type Options struct {
 
 	Ring     *token.Ring   // seals requestState, shared by replicas; nil: a random key, then a restart asks again
 	Spender  token.Spender // remembers the states that mutations used up; nil: in memory
-	StateTTL time.Duration // life of a requestState; default 5 min
+	StateTTL time.Duration // life of a requestState; default 1 min, ten times as long while an author's own tool asks a person
 
 	// Principal names who sends a request. Default: the bearer token's subject, "" without a token; a token without a
 	// subject is refused, since the SDK would let any other token use its session.
@@ -113,7 +113,7 @@ func New(c *authority.Ceiling, o Options) *Scope {
 		o.Spender = &token.Memory{}
 	}
 	if o.StateTTL <= 0 {
-		o.StateTTL = 5 * time.Minute
+		o.StateTTL = time.Minute
 	}
 	if o.Principal == nil {
 		o.Principal = subject

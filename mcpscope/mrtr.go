@@ -64,6 +64,9 @@ func (t target) digest(method, inner, round string) string {
 	return token.Digest([]byte(method), []byte(t.name), args, []byte(inner), []byte(round))
 }
 
+// personFactor is how much longer a state lives that carries one of an author's tool, which may wait for a person.
+const personFactor = 10
+
 // Rounds of one question: a missing answer is asked for once more.
 const (
 	firstRound = "1"
@@ -166,7 +169,11 @@ func (c *call) claims(inner, round string) token.Claims {
 // state seals a fresh state; inner is "" or begins with innerMark and is carried along.
 func (c *call) state(inner, round string) (string, error) {
 	claims := c.claims(inner, round)
-	claims.Expiry, claims.Nonce = now().Add(c.scope.opt.StateTTL), rand.Text()
+	life := c.scope.opt.StateTTL // short: clients answer at once, and what mutations spend is remembered for as long
+	if inner != "" {
+		life *= personFactor
+	}
+	claims.Expiry, claims.Nonce = now().Add(life), rand.Text()
 	text, err := c.scope.opt.Ring.Seal(claims)
 	if err != nil {
 		return "", err

@@ -228,6 +228,9 @@ func TestAskedAndAnsweredAreJoined(t *testing.T) {
 	p.callModern(1, modernMetaRoots, "scope", "")
 	p.callModern(2, modernMetaRoots, "scope", retry(p.asked(1), w.roots("app", "elsewhere")))
 	p.expect(2, "roots app")
+	if _, err := w.log.Await(t.Context(), func(r *decision.Record) bool { return r.Phase == decision.Published }); err != nil {
+		t.Fatal(err)
+	}
 	var asked, answered, published *decision.Record
 	for _, r := range w.log.Records() {
 		switch r.Phase {

@@ -117,7 +117,7 @@ func (s *Scope) pruneLocked() {
 		return
 	}
 	for name, p := range s.subjects {
-		if p.running == 0 && time.Since(p.used) > s.opt.StateTTL {
+		if p.running == 0 && time.Since(p.used) > personFactor*s.opt.StateTTL {
 			delete(s.subjects, name)
 			p.close()
 		}
