@@ -22,13 +22,13 @@ type Ceiling struct {
 	watch   atomic.Bool   // something is missing, or may be pinned anew by itself
 
 	mu     sync.Mutex
-	slots  []slot // how many there are and their projects never change after Open
+	slots  []*slot // how many there are and their projects never change after Open
 	closed bool
 }
 
 type slot struct {
 	project *rootbound.Project
-	root    *beneath.Root // nil while missing
+	root    *beneath.Root // nil while missing; read and written with mu held
 }
 
 // CeilingOptions: AcceptRetarget lets a project whose path reaches another object be pinned anew (--accept-retarget).
@@ -89,14 +89,14 @@ func (c *Ceiling) add(p rootbound.Project) error {
 				Detail: "projects " + string(twin.project.ID) + " and " + string(p.ID) + " are one directory with different rights"}
 		}
 	}
-	c.slots = append(c.slots, slot{&p, root})
+	c.slots = append(c.slots, &slot{&p, root})
 	return nil
 }
 
 // twin is another project pinned to the same object.
 func (c *Ceiling) twin(root *beneath.Root, but rootbound.RootID) *slot {
-	for i := range c.slots {
-		if s := &c.slots[i]; s.root != nil && s.project.ID != but && s.root.ID().Same(root.ID()) {
+	for _, s := range c.slots {
+		if s.root != nil && s.project.ID != but && s.root.ID().Same(root.ID()) {
 			return s
 		}
 	}
@@ -140,7 +140,7 @@ func (c *Ceiling) Root(id rootbound.RootID) *beneath.Root {
 }
 
 func (c *Ceiling) has(id rootbound.RootID) bool {
-	return slices.ContainsFunc(c.slots, func(s slot) bool { return s.project.ID == id })
+	return slices.ContainsFunc(c.slots, func(s *slot) bool { return s.project.ID == id })
 }
 
 // Digest is the policy digest: ids, directories, rights and rules of all projects.
@@ -164,8 +164,8 @@ func (c *Ceiling) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for i := range c.slots {
-		if s := &c.slots[i]; s.root != nil {
+	for _, s := range c.slots {
+		if s.root != nil {
 			s.root.Release()
 			s.root = nil
 		}
@@ -176,11 +176,11 @@ func (c *Ceiling) Close() error {
 // Retarget pins projects anew whose path reaches another object: all, or those named. Authorities publish a new
 // generation with their next call. root_unusable if a directory is not there: it stays pinned as it was.
 func (c *Ceiling) Retarget(ids ...rootbound.RootID) error {
-	for i := range c.slots {
-		if len(ids) > 0 && !slices.Contains(ids, c.slots[i].project.ID) {
+	for _, s := range c.slots {
+		if len(ids) > 0 && !slices.Contains(ids, s.project.ID) {
 			continue
 		}
-		if err := c.pin(context.Background(), i, false); err != nil {
+		if err := c.pin(context.Background(), s, false); err != nil {
 			return err
 		}
 	}
@@ -193,15 +193,15 @@ func (c *Ceiling) look(ctx context.Context) {
 	if !c.watch.Load() {
 		return
 	}
-	for i := range c.slots {
-		_ = c.pin(ctx, i, true) // what cannot be pinned stays as it is: missing or replaced
+	for _, s := range c.slots {
+		_ = c.pin(ctx, s, true) // what cannot be pinned stays as it is: missing or replaced
 	}
 }
 
-// pin opens project i if it is missing or moved. unasked: only what look may do.
-func (c *Ceiling) pin(ctx context.Context, i int, unasked bool) error {
+// pin opens a project if it is missing or moved. unasked: only what look may do.
+func (c *Ceiling) pin(ctx context.Context, s *slot, unasked bool) error {
 	c.mu.Lock()
-	p, old := c.slots[i].project, c.slots[i].root
+	p, old := s.project, s.root
 	if old != nil {
 		old = old.Retain()
 	}
@@ -218,7 +218,7 @@ func (c *Ceiling) pin(ctx context.Context, i int, unasked bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.slots[i].root != old {
+	if c.closed || s.root != old {
 		got.root.Release() // somebody else was first
 		return nil
 	}
@@ -229,7 +229,7 @@ func (c *Ceiling) pin(ctx context.Context, i int, unasked bool) error {
 	if old != nil {
 		old.Release() // the ceiling's own reference
 	}
-	c.slots[i].root = got.root
+	s.root = got.root
 	c.version.Add(1)
 	c.seeLocked()
 	return nil
@@ -242,7 +242,7 @@ func (c *Ceiling) see() {
 }
 
 func (c *Ceiling) seeLocked() {
-	missing := slices.ContainsFunc(c.slots, func(s slot) bool { return s.root == nil })
+	missing := slices.ContainsFunc(c.slots, func(s *slot) bool { return s.root == nil })
 	c.watch.Store(len(c.slots) > 0 && (missing || c.opt.AcceptRetarget))
 }
 

@@ -3,6 +3,7 @@ package authority
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -276,23 +278,35 @@ func TestRootIDs(t *testing.T) {
 
 func TestRootIDBounds(t *testing.T) {
 	top := tree(t)
-	var dirs []string
+	var ids rootIDs
+	seen := map[rootbound.RootID]bool{}
 	for i := range maxHeld + 10 {
-		d := top + "/" + string(rune('a'+i/26)) + string(rune('a'+i%26))
+		d := fmt.Sprintf("%s/%d", top, i)
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		dirs = append(dirs, uri(d))
+		r, err := beneath.OpenRoot(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := ids.of(r, func(rootbound.RootID) bool { return false })
+		if again, err2 := ids.of(r, nil); err != nil || err2 != nil || again != id || seen[id] {
+			t.Fatal(id, again, err, err2)
+		}
+		seen[id] = true
+		r.Release()
 	}
-	a := declared(dirs...).authority(t, ceiling(t, project("p", top, rootbound.ReadOnly)))
-	granted(t, a, false)
 	held := 0
-	for _, n := range a.ids.known {
+	for _, n := range ids.known {
 		if n.held != nil {
 			held++
 		}
 	}
-	if held > maxHeld || len(a.ids.known) != len(a.ids.order) {
-		t.Errorf("%d held, %d known, %d in order", held, len(a.ids.known), len(a.ids.order))
+	if held > maxHeld || len(ids.known) != len(ids.order) {
+		t.Errorf("%d held, %d known, %d in order", held, len(ids.known), len(ids.order))
+	}
+	ids.close()
+	if len(ids.known) != 0 {
+		t.Error("something is still held")
 	}
 }

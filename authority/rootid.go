@@ -30,7 +30,7 @@ type named struct {
 
 const (
 	maxNamed = 4096            // objects remembered by birth time
-	maxHeld  = 64              // objects held; the one seen first makes room and loses its id
+	maxHeld  = 2 * maxEntries  // objects held; the one seen first makes room and loses its id
 	ripe     = 2 * time.Second // age from which a birth time is believed; file systems count in seconds at worst
 )
 
