@@ -2,59 +2,51 @@ package guard_test
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 )
 
-// BenchmarkDo measures the door with the default rules, the root check and a record in memory; BenchmarkRaw is what it
-// is compared with (docs/benchmarks.md).
-func BenchmarkDo(b *testing.B) {
-	dir := b.TempDir()
-	deep := filepath.Join(dir, "a/b/c/d/e/f/g")
-	if err := os.MkdirAll(deep, 0o755); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(deep, "h"), []byte("x"), 0o644); err != nil {
-		b.Fatal(err)
-	}
+// door opens one project with the default rules, a record in memory and the root check, as a server does.
+func door(b *testing.B, dir string) (*guard.Guard, context.Context) {
 	c, err := authority.Open([]rootbound.Project{{ID: "p", Dir: dir, Rights: rootbound.ReadWrite}}, authority.CeilingOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer c.Close()
 	a := authority.New(c, authority.Options{})
-	defer a.Close()
-	g := guard.New(guard.Options{Sink: decision.NewMemory(1024)})
 	u, err := a.Acquire(context.Background(), false)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer u.Release()
 	ctx, done := authority.With(context.Background(), u)
-	defer done()
-	nothing := func(context.Context, *guard.Target) error { return nil }
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := g.Do(ctx, guard.Read("a/b/c/d/e/f/g/h"), nothing); err != nil {
-			b.Fatal(err)
-		}
-	}
+	b.Cleanup(func() { done(); u.Release(); a.Close(); c.Close() })
+	return guard.New(guard.Options{Sink: decision.NewMemory(1024)}), ctx
 }
 
-func BenchmarkRaw(b *testing.B) {
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Nanoseconds())
+}
+
+// BenchmarkDoDepth8 is one read through the door against a bare openat, fstat and close of the same path.
+func BenchmarkDoDepth8(b *testing.B) {
 	dir := b.TempDir()
-	deep := filepath.Join(dir, "a/b/c/d/e/f/g")
-	if err := os.MkdirAll(deep, 0o755); err != nil {
+	const deep = "a/b/c/d/e/f/g/h"
+	if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(deep)), 0o755); err != nil {
 		b.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(deep, "h"), []byte("x"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, deep), []byte("x"), 0o644); err != nil {
 		b.Fatal(err)
 	}
 	root, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
@@ -62,15 +54,89 @@ func BenchmarkRaw(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer syscall.Close(root)
-	for b.Loop() {
-		fd, err := syscall.Openat(root, "a/b/c/d/e/f/g/h", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if err != nil {
+	g, ctx := door(b, dir)
+	nothing := func(context.Context, *guard.Target) error { return nil }
+	ours := func() {
+		if err := g.Do(ctx, guard.Read(deep), nothing); err != nil {
 			b.Fatal(err)
 		}
+	}
+	raw := func() {
 		var st syscall.Stat_t
-		if err := syscall.Fstat(fd, &st); err != nil {
+		fd, err := syscall.Openat(root, deep, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+		if err != nil || syscall.Fstat(fd, &st) != nil {
 			b.Fatal(err)
 		}
 		syscall.Close(fd)
 	}
+	const block = 64
+	timed := func(f func()) time.Duration {
+		start := time.Now()
+		for range block {
+			f()
+		}
+		return time.Since(start) / block
+	}
+	var o, r []time.Duration
+	for n := 0; b.Loop(); n++ {
+		if n%2 == 0 {
+			r, o = append(r, timed(raw)), append(o, timed(ours))
+		} else {
+			o, r = append(o, timed(ours)), append(r, timed(raw))
+		}
+	}
+	mo, mr := median(o), median(r)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(mr, "raw-ns")
+	b.ReportMetric(mo, "ns")
+	b.ReportMetric(mo/mr, "ratio")
+	b.ReportMetric(float64(o[len(o)*99/100].Nanoseconds()), "p99-ns")
+	b.ReportMetric(testing.AllocsPerRun(200, ours), "allocs")
+}
+
+// BenchmarkTreeWithRules is a sorted walk of 100,000 files with the default rules against filepath.WalkDir.
+func BenchmarkTreeWithRules(b *testing.B) {
+	dir := b.TempDir()
+	for d := range 1000 {
+		sub := filepath.Join(dir, fmt.Sprintf("group%02d/dir%03d", d%40, d))
+		if err := os.MkdirAll(sub, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for f := range 100 {
+			if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("file_%03d.go", f)), nil, 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	g, ctx := door(b, dir)
+	var o, r []time.Duration
+	for n := 0; b.Loop(); n++ {
+		theirs, ours := 0, 0
+		walkDir := func() {
+			start := time.Now()
+			if err := filepath.WalkDir(dir, func(string, fs.DirEntry, error) error { theirs++; return nil }); err != nil {
+				b.Fatal(err)
+			}
+			r = append(r, time.Since(start))
+		}
+		if n%2 == 0 {
+			walkDir()
+		}
+		start := time.Now()
+		err := g.Do(ctx, guard.Request{Op: rootbound.OpTree, Path: "."}, func(ctx context.Context, t *guard.Target) error {
+			return t.Walk(ctx, func(*beneath.Node) (beneath.Step, error) { ours++; return beneath.Into, nil }, nil)
+		})
+		o = append(o, time.Since(start))
+		if n%2 != 0 {
+			walkDir()
+		}
+		if err != nil || ours != theirs-1 {
+			b.Fatalf("%d entries of %d, %v", ours, theirs-1, err)
+		}
+	}
+	mo, mr := median(o), median(r)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(mr/1e6, "WalkDir-ms")
+	b.ReportMetric(mo/1e6, "ms")
+	b.ReportMetric(mo/mr, "ratio")
 }
