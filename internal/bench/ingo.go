@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// goRows are the Go benchmarks that measure themselves against a rival and report the metric "ratio".
+var goRows = []struct {
+	pkg, bench, time string
+	row              row
+	allocs           float64
+}{
+	{"./beneath", "BenchmarkOpenDepth8", "200x", row{what: "`beneath`: open, check, close at depth 8", rival: "raw openat, fstat, close", bound: "≤ 1.5", limit: 1.5}, 0},
+	{"./beneath", "BenchmarkOpenLinkDepth4", "200x", row{what: "`beneath`: the same through one link at depth 4", rival: "raw openat, fstat, close", bound: "≤ 5", limit: 5}, 0},
+	{"./beneath", "BenchmarkWalkTierDepth8", "200x", row{what: "`beneath`: own walk, without openat2, depth 8", rival: "os.Root", bound: "≤ 1", limit: 1}, 0},
+	{"./guard", "BenchmarkDoDepth8", "200x", row{what: "`guard`: rules, root check, record in memory, depth 8", rival: "raw openat, fstat, close", bound: "≤ 4, ≤ 15 allocations", limit: 4}, 15},
+	{"./guard", "BenchmarkTreeWithRules", "9x", row{what: "sorted walk of 100,000 files with default rules", rival: "filepath.WalkDir", bound: "≤ 1.2", limit: 1.2}, 0},
+}
+
+func inGo(quick bool) ([]row, error) {
+	var out []row
+	for _, g := range goRows {
+		n := g.time
+		if quick {
+			n = "3x"
+		}
+		m, text, err := benchmark(g.pkg, g.bench, n)
+		if err != nil {
+			return nil, err
+		}
+		r := g.row
+		ratio, ok := m["ratio"]
+		if !ok {
+			return nil, fmt.Errorf("%s reports no ratio:\n%s", g.bench, text)
+		}
+		r.ratio = ratio
+		var notes []string
+		for unit, v := range m {
+			if unit != "ratio" && unit != "ns/op" {
+				notes = append(notes, fmt.Sprintf("%s %.4g", unit, v))
+			}
+		}
+		r.note = strings.Join(sorted(notes), ", ")
+		if g.allocs > 0 && m["allocs"] > g.allocs {
+			r.limit, r.note = 1e-9, r.note+" — too many allocations"
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func benchmark(pkg, name, n string) (map[string]float64, string, error) {
+	b, err := exec.Command("go", "test", pkg, "-run", "^$", "-bench", "^"+name+"$", "-benchtime", n, "-timeout", "20m").CombinedOutput()
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %v\n%s", name, err, b)
+	}
+	m := map[string]float64{}
+	for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+		f := strings.Fields(s.Text())
+		if len(f) < 4 || !strings.HasPrefix(f[0], name) {
+			continue
+		}
+		for i := 2; i+1 < len(f); i += 2 {
+			if v, err := strconv.ParseFloat(f[i], 64); err == nil {
+				m[f[i+1]] = v
+			}
+		}
+	}
+	return m, string(b), nil
+}
