@@ -87,7 +87,7 @@ func (t *Target) record(err error) error {
 		}
 		var e *rootbound.Error
 		if errors.As(err, &e) {
-			r.Reason, r.Detail = e.Reason, e.Detail
+			r.Reason, r.Detail = e.Reason, decision.Facts(e.Detail)
 		} else {
 			r.Reason = rootbound.InternalError
 		}
@@ -113,7 +113,7 @@ func (t *Target) complete(err error) {
 	}
 	var e *rootbound.Error
 	if errors.As(err, &e) {
-		o.Reason, o.Detail, o.Errno = e.Reason, e.Detail, errnoName(e.Err)
+		o.Reason, o.Detail, o.Errno = e.Reason, decision.Facts(e.Detail), errnoName(e.Err)
 	}
 	r.Outcome = o
 	t.g.opt.Sink.Completed(&r)

@@ -29,6 +29,7 @@ func echoServer() {
 
 // driver sends raw lines, so that the client costs the same for both.
 type driver struct {
+	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 	id  int
@@ -54,7 +55,7 @@ func drive(tb testing.TB, env string, args ...string) *driver {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	d := &driver{in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	d := &driver{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
 	d.call(tb, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
 	fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return d
