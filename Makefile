@@ -1,19 +1,56 @@
 # make lists what there is.
 
-.PHONY: help build run test docs
+GO      ?= go
+T       ?= 30s
+BIN     := bin/rootbound
+FLAGS   ?=
 
-help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+.PHONY: help build run test race storm fuzz bench e2e docs sabotage verify vet
 
-build: ## build bin/rootbound
-	go build -o bin/rootbound ./cmd/rootbound
+help:
+	@echo "make run       build; show a session on this repository and the mcp.json to paste"
+	@echo "make test      unit, wire, cases, differential, house, a short storm (fails on a skip that is not listed)"
+	@echo "make race      the race detector over the rooms with concurrency"
+	@echo "make storm     10^6 calls in process and 60 s an era through the server process"
+	@echo "make fuzz      each fuzz target for T=$(T)"
+	@echo "make bench     ratios against named rivals, measured in one run; writes docs/benchmarks.md"
+	@echo "make e2e       npm ci, then real clients and the official server"
+	@echo "make docs      write the generated documents anew"
+	@echo "make sabotage  each sabotage patch applies, builds and turns its guarantee's test red"
+	@echo "make verify    the same, with the full red sets compared: guarantee, test, sabotage, result"
 
-run: ## build, and show a real session on this repository
-	@sh scripts/run.sh
+build:
+	@$(GO) build -o $(BIN) ./cmd/rootbound
 
-test: ## all tests
-	go vet ./...
-	go test ./...
+run: build
+	@sh tools/session.sh $(BIN)
 
-docs: ## write the generated pages anew
-	go test . ./guard ./mcpfs ./cmd/rootbound ./internal/config -run 'Docs?$$' -update
+test:
+	@$(GO) vet ./...
+	@$(GO) run ./tools/suite $(FLAGS) -timeout=480s ./...
+
+RACED := . ./authority/... ./beneath ./decision/... ./fileop/... ./guard/... ./mcpscope ./mcpfs ./search ./internal/state ./internal/serve
+race:
+	$(GO) test -race -timeout=900s $(FLAGS) $(RACED)
+
+storm: build
+	RB_LONG=1 $(GO) test -v -timeout=30m -run 'Storm|TestG01|TestG02' ./internal/storm ./cases
+
+fuzz:
+	@sh tools/fuzz.sh $(T)
+
+bench: build
+	$(GO) run ./tools/bench -o docs/benchmarks.md
+
+e2e: build
+	cd e2e && npm ci --no-audit --no-fund
+	RB_E2E=require $(GO) test -timeout=300s -count=1 ./e2e
+
+docs:
+	$(GO) test . ./guard ./mcpfs ./cmd/rootbound -run 'Doc|Generated|Fresh' -update
+
+sabotage:
+	$(GO) run ./tools/verify
+
+verify:
+	$(GO) run ./tools/verify -full

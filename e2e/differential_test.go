@@ -178,7 +178,7 @@ var keeps = []keep{
 	{"5 hard link: the other name keeps its bytes", "write_file", `{"path":"BASE/ws/hard.txt","content":"mine\n"}`, same},
 	{"4 edit_file, dry run", "edit_file", `{"path":"BASE/ws/code.go","edits":[{"oldText":"\treturn","newText":"\tpanic(1)"}],"dryRun":true}`, same},
 	{"4 edit_file", "edit_file", `{"path":"BASE/ws/code.go","edits":[{"oldText":"\treturn","newText":"\tpanic(1)"}]}`, same},
-	{"4 edit_file, two edits", "edit_file", `{"path":"BASE/ws/big.txt","edits":[],"dryRun":true}`, same},
+	{"4 edit_file, nothing to change", "edit_file", `{"path":"BASE/ws/big.txt","edits":[],"dryRun":true}`, same},
 	{"4 edit_file, last line without newline", "edit_file", `{"path":"BASE/ws/last.txt","edits":[{"oldText":"three","newText":"3"}],"dryRun":true}`, same},
 	{"4 edit_file, back-quotes inside", "edit_file", "{\"path\":\"BASE/ws/dir/b.md\",\"edits\":[{\"oldText\":\"# b\",\"newText\":\"```go\\n```\"}],\"dryRun\":true}", same},
 	{"4 edit_file, no match", "edit_file", `{"path":"BASE/ws/a.txt","edits":[{"oldText":"absent","newText":"x"}]}`, refusal},
@@ -452,7 +452,7 @@ func toolLists(t *testing.T) {
 		if theirs.Name != ours.Name || theirs.Title != ours.Title {
 			t.Errorf("tool %d is %s %q, official %s %q", i, ours.Name, ours.Title, theirs.Name, theirs.Title)
 		}
-		if d := cmp.Diff(theirs.Annotations, hints(ours.Annotations)); d != "" {
+		if d := cmp.Diff(hints(theirs.Annotations), hints(ours.Annotations)); d != "" {
 			t.Errorf("%s annotations, - official, + rootbound:\n%s", theirs.Name, d)
 		}
 		slices.Sort(theirs.InputSchema.Required)
@@ -473,9 +473,9 @@ func toolLists(t *testing.T) {
 // numeric: an integer is a number.
 func numeric(a, b string) bool { return a == b || a == "number" && b == "integer" }
 
-// hints leaves out what only repeats the title.
+// hints gives annotations by their meaning: what is absent has the protocol's default, and the title is said elsewhere.
 func hints(a map[string]any) map[string]any {
-	out := map[string]any{}
+	out := map[string]any{"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": true}
 	for k, v := range a {
 		if k != "title" {
 			out[k] = v

@@ -67,7 +67,6 @@ func refusalCases() []refusalCase {
 		{name: "cursor", reason: "argument_invalid", tool: "list_directory", args: args{"path": ".", "cursor": "!"}},
 		{name: "cursor by size", reason: "argument_invalid", tool: "list_directory_with_sizes", args: args{"path": ".", "sortBy": "size", "cursor": "eHg"}},
 		{name: "pattern", reason: "argument_invalid", tool: "search_files", args: args{"path": ".", "pattern": "@(a|b)"}},
-		{name: "no edits", reason: "argument_invalid", setup: x, tool: "edit_file", args: args{"path": "a.txt", "edits": []args{}}},
 		{name: "empty oldText", reason: "argument_invalid", setup: x, tool: "edit_file", args: args{"path": "a.txt", "edits": edits("")}},
 		{name: "nothing granted", reason: "no_scope", opt: none, tool: "read_text_file", args: args{"path": "a"}},
 		{name: "nothing granted, allowed directories", reason: "no_scope", opt: none, tool: "list_allowed_directories"},

@@ -50,9 +50,6 @@ const (
 // Apply applies edits in their order to content, which it does not change. The result holds at most limit bytes.
 // Errors: argument_invalid, not_text, too_large, edit_no_match and edit_ambiguous (with a *Misfit), cancelled.
 func Apply(ctx context.Context, content []byte, edits []Edit, limit int64) ([]byte, []Applied, error) {
-	if len(edits) == 0 {
-		return nil, nil, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "no edits"}
-	}
 	if err := CheckMark(content); err != nil {
 		return nil, nil, err
 	}

@@ -108,7 +108,6 @@ func TestApplyRefuses(t *testing.T) {
 		reason        rootbound.Reason
 		has           []string
 	}{
-		{"no edits", "a", nil, rootbound.ArgumentInvalid, nil},
 		{"twice", "x\nx\n", []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 2", "replaceAll"}},
 		{"twice, overlapping", "aaa", []Edit{{Old: "aa", New: "b"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 1"}},
 		{"many", many, []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"20 places, lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"}},
