@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -96,6 +97,27 @@ func (e *Entry) Target() (Info, Ref, bool) {
 	}
 	defer o.Close()
 	return o.info, o.at, true
+}
+
+// ReachesFrom reports whether the link in this entry would reach something inside the set if it stood at to.
+func (e *Entry) ReachesFrom(to *Entry) bool {
+	text, err := e.dir.Readlink(e.name)
+	if err != nil {
+		return false
+	}
+	text = filepath.ToSlash(text)
+	if filepath.VolumeName(text) != "" {
+		text = "/" + text
+	}
+	at, ok := textAt(e.set.paths, to.at, text)
+	if !ok {
+		return false
+	}
+	o, err := e.set.Open(at, Handle)
+	if err != nil {
+		return false
+	}
+	return o.Close() == nil
 }
 
 // Open opens what the entry holds now: regular file or directory, never through a link.
@@ -222,10 +244,10 @@ func (s *Set) MkdirAll(at Ref, ok func(Ref, int) error, commit func(func() error
 	if missing != nil && a.byLink {
 		return nil, 0, refuse(rootbound.PathUnresolvable, "dangling_link", nil)
 	}
+	if slices.Contains(missing, "..") {
+		return nil, 0, refuse(rootbound.NotFound, "", nil)
+	}
 	for _, name := range missing {
-		if name == ".." {
-			return nil, made, refuse(rootbound.NotFound, "", nil)
-		}
 		a.names = append(a.names[:len(a.names):len(a.names)], name)
 		e, err := s.entry(a)
 		if err != nil {
@@ -257,6 +279,7 @@ type Staged struct {
 	name      string
 	id        ObjectID
 	mode      fs.FileMode // 0: as made
+	size      int64
 	published bool
 	closed    bool
 }
@@ -293,8 +316,12 @@ func (s *Staged) ID() ObjectID { return s.id }
 // Write appends p.
 func (s *Staged) Write(p []byte) (int, error) {
 	n, err := s.f.Write(p)
+	s.size += int64(n)
 	return n, fail(err)
 }
+
+// Size is how many bytes were written so far.
+func (s *Staged) Size() int64 { return s.size }
 
 // Sync makes the content durable.
 func (s *Staged) Sync() error {

@@ -23,7 +23,12 @@ type Object struct {
 	info   Info
 	mark   int
 	linked bool
+	show   func(reached *Object) bool // of Show
 }
+
+// Show makes Node.Target ask, during walks and lists of o, whether what a link reaches may be described. Before the
+// first walk, not during one.
+func (o *Object) Show(may func(reached *Object) bool) { o.show = may }
 
 // At is where the object was reached, links replaced.
 func (o *Object) At() Ref { return o.at }
@@ -123,13 +128,16 @@ func lstat(dir *os.Root, name string) (Info, error) {
 	return i, nil
 }
 
-// Target describes what a link reaches, if that is inside the set.
+// Target describes what a link reaches, if that is inside the set and Object.Show allows it.
 func (n *Node) Target() (Info, bool) {
 	o, err := n.o.set.Open(n.at, Handle)
 	if err != nil {
 		return Info{}, false
 	}
 	defer o.Close()
+	if may := n.o.show; may != nil && !may(o) {
+		return Info{}, false
+	}
 	return o.info, true
 }
 

@@ -180,6 +180,8 @@ func fail(err error) error {
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return refuse(rootbound.NotFound, "", err)
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return refuse(rootbound.Exists, "not_empty", err)
 	case errors.Is(err, fs.ErrExist):
 		return refuse(rootbound.Exists, "", err)
 	case errors.Is(err, fs.ErrClosed):
@@ -192,8 +194,6 @@ func fail(err error) error {
 			return refuse(rootbound.IsADirectory, "", err)
 		case syscall.ELOOP:
 			return refuse(rootbound.PathUnresolvable, "", err)
-		case syscall.ENOTEMPTY:
-			return refuse(rootbound.Exists, "not_empty", err)
 		case syscall.EXDEV:
 			return refuse(rootbound.CrossDevice, "", err)
 		}

@@ -89,7 +89,7 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 	var tails []int
 	links := 0
 	for range maxSteps {
-		for n := len(tails); n > 0 && len(text) <= tails[n-1]; n-- {
+		for n := len(tails); n > 0 && len(text)-noise(text) <= tails[n-1]; n-- {
 			tails = tails[:n-1]
 		}
 		name, rest, more := nextName(text)
@@ -103,7 +103,16 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			a.names, text = a.names[:len(a.names)-1], rest
 			continue
 		case name == "..":
-			return nil, refuse(rootbound.OutsideRoot, "", nil)
+			if len(tails) == 0 {
+				return nil, refuse(rootbound.OutsideRoot, "", nil)
+			}
+			cut := len(text) - tails[len(tails)-1]
+			ref, ok := mapPath(s.paths, climbOut(s.members[a.root].Root.path, text[:cut]))
+			if !ok {
+				return nil, refuse(rootbound.OutsideRoot, "", nil)
+			}
+			a.root, text = ref.Root, ref.Path+text[cut:]
+			continue
 		case !filepath.IsLocal(name):
 			return nil, refuse(rootbound.PathInvalid, "name_not_possible", nil)
 		}

@@ -25,6 +25,16 @@ func nextName(p string) (name, rest string, more bool) {
 	return "", "", false
 }
 
+// noise counts the bytes before the first real component.
+func noise(text string) int {
+	name, rest, more := nextName(text)
+	n := len(text) - len(name) - len(rest)
+	if more {
+		n--
+	}
+	return n
+}
+
 // onlyNoise reports whether p has no real component left.
 func onlyNoise(p string) bool {
 	name, _, _ := nextName(p)
@@ -121,6 +131,15 @@ func parentOf(canonical string) string {
 	return "/"
 }
 
+// climbOut is the absolute path that a link's text means when it has climbed to its root and goes on with "..": up the
+// canonical path of the root, which holds no links. What then follows must name a member by itself.
+func climbOut(canonical, text string) string {
+	for name, rest, _ := nextName(text); name == ".."; name, rest, _ = nextName(text) {
+		canonical, text = parentOf(canonical), rest
+	}
+	return canonical + "/" + text
+}
+
 func join(dir, name string) string {
 	if dir == "" {
 		return name
@@ -180,4 +199,15 @@ func after(path, abs string) (rest string, ok bool) {
 		}
 	}
 	return rest, true
+}
+
+// textAt is where the text of a link leads that stands at link, as far as text alone tells.
+func textAt(all []spelling, link Ref, text string) (Ref, bool) {
+	if text != "" && text[0] == '/' {
+		return mapPath(all, text)
+	}
+	if i := strings.LastIndexByte(link.Path, '/'); i >= 0 {
+		text = link.Path[:i+1] + text
+	}
+	return Ref{link.Root, text}, text != ""
 }

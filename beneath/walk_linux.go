@@ -1,7 +1,6 @@
 package beneath
 
 import (
-	"io/fs"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -164,14 +163,8 @@ func (w *walk) up(rest string) error {
 	case len(w.ends) == 0:
 		return refuse(rootbound.OutsideRoot, "", nil)
 	}
-	// The climb goes up the canonical path of the root, which holds no links, and what then follows in the same link's
-	// text must name a member by itself.
 	tail := len(w.text) - w.ends[len(w.ends)-1]
-	above, text := w.set.members[w.root].root.path, w.text[:tail]
-	for name, rest, _ := nextName(text); name == ".."; name, rest, _ = nextName(text) {
-		above, text = parentOf(above), rest
-	}
-	return w.jump(above+"/"+text, w.text[tail:])
+	return w.jump(climbOut(w.set.members[w.root].root.path, w.text[:tail]), w.text[tail:])
 }
 
 // down goes into a directory, or what will turn out to be one.
@@ -344,16 +337,6 @@ func (w *walk) arrive(fd int, name string) error {
 	return nil
 }
 
-// noise counts the bytes before the first real component.
-func noise(text string) int {
-	name, rest, more := nextName(text)
-	n := len(text) - len(name) - len(rest)
-	if more {
-		n--
-	}
-	return n
-}
-
 func (w *walk) arriveAtTop() error {
 	fd, _, _ := w.top()
 	info, err := statFd(fd)
@@ -386,47 +369,4 @@ func isMissingPart(err error) bool {
 	}
 	_, ok = e.Err.(missingPart)
 	return ok
-}
-
-// checkKind applies contract §5 to what a handle reached: regular files and directories, none of a kernel file system.
-// magic is 0 if the object shares the root's file system.
-func (s *Set) checkKind(root, fd int, info Info, how How) (magic uint32, err error) {
-	r := s.members[root].root
-	if info.ID.Dev != r.id.Dev {
-		if magic, err = fsMagic(fd); err != nil {
-			return 0, fail(err)
-		}
-		if kernelFS(magic) {
-			return 0, refuse(rootbound.SpecialFile, "kernel", nil)
-		}
-	} else if kernelFS(r.magic) {
-		return 0, refuse(rootbound.SpecialFile, "kernel", nil)
-	}
-	switch {
-	case info.Mode&fs.ModeType == 0:
-		if how == Dir {
-			return 0, refuse(rootbound.NotADirectory, "", nil)
-		}
-	case info.Mode.IsDir():
-		if how == File {
-			return 0, refuse(rootbound.IsADirectory, "", nil)
-		}
-	case isLink(info):
-		return 0, refuse(rootbound.PathUnresolvable, "link", nil)
-	default:
-		return 0, refuse(rootbound.SpecialFile, kindName(info.Mode), nil)
-	}
-	return magic, nil
-}
-
-func kindName(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "fifo"
-	case m&fs.ModeSocket != 0:
-		return "socket"
-	case m&fs.ModeDevice != 0:
-		return "device"
-	}
-	return ""
 }
