@@ -254,7 +254,7 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		res = &jsonrpc.Response{ID: res.ID, Error: scrubWire(res.Error)}
 		msg = res
 	}
-	line, err := jsonrpc.EncodeMessage(msg)
+	line, err := encode(msg)
 	if err != nil {
 		return err
 	}
@@ -264,6 +264,23 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		}
 	}
 	return c.writeLine(line)
+}
+
+// encode is jsonrpc.EncodeMessage, without reading the result of an answer once more: the SDK has just written it, and a
+// large one takes longer to read than to copy.
+func encode(msg jsonrpc.Message) ([]byte, error) {
+	res, ok := msg.(*jsonrpc.Response)
+	if !ok || res.Error != nil || len(res.Result) == 0 || bytes.IndexByte(res.Result, '\n') >= 0 {
+		return jsonrpc.EncodeMessage(msg)
+	}
+	id, err := json.Marshal(res.ID.Raw())
+	if err != nil {
+		return nil, err
+	}
+	const head, middle, tail = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
+	line := make([]byte, 0, len(head)+len(id)+len(middle)+len(res.Result)+len(tail)+1)
+	line = append(append(append(line, head...), id...), middle...)
+	return append(append(line, res.Result...), tail...), nil
 }
 
 // answered learns the revision from initialize's answer and holds back the answers of a batch until it is complete: nil.
