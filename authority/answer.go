@@ -1,0 +1,109 @@
+package authority
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rootbound/rootbound"
+)
+
+// The sources of a snapshot.
+const (
+	fromCeiling = "ceiling"
+	fromRoots   = "roots"
+	unsupported = "roots_unsupported"
+	emptyFirst  = "empty_first"
+)
+
+// Bounds of one answer (contract §3).
+const (
+	maxEntries = 256
+	maxURI     = 4 << 10 // bytes
+	maxName    = 256     // bytes of a display name, more is cut
+)
+
+// situation is what an answer is judged in.
+type situation struct {
+	cap   Capability
+	ans   *Answer
+	err   error     // of the ask
+	heard bool      // a good answer came before
+	later bool      // an empty list is a revocation
+	base  *Snapshot // narrow this one instead of the ceiling
+}
+
+// draft is the outcome: a snapshot without generation, or why there is none.
+type draft struct {
+	s        *Snapshot // one reference, the caller's
+	err      *rootbound.Error
+	verdicts []Verdict
+	source   string
+	good     bool // the answer was a list
+	entries  int
+}
+
+// judge is the table of contract §2 up to the point where roots are looked at.
+func (a *Authority) judge(s situation) (source string, err *rootbound.Error) {
+	none := func(detail string) *rootbound.Error {
+		return &rootbound.Error{Reason: rootbound.NoScope, Detail: detail}
+	}
+	switch {
+	case a.opt.Mode == Ignore:
+		return fromCeiling, nil
+	case s.cap.Declared && errors.Is(s.err, ErrUnsupported) && !s.heard:
+		if a.opt.Mode != Narrow {
+			return unsupported, none(unsupported)
+		}
+		return unsupported, nil
+	case !s.cap.Declared:
+		if a.opt.Mode != Narrow {
+			return "", none("the client declares no roots")
+		}
+		return fromCeiling, nil
+	case errors.Is(s.err, ErrMalformed):
+		return "", &rootbound.Error{Reason: rootbound.RootsMalformed, Err: s.err}
+	case s.err != nil:
+		return "", unavailable(failure(s.err), s.err)
+	case s.ans == nil:
+		return "", unavailable("no answer", nil)
+	}
+	if d := malformed(s.ans); d != "" {
+		return "", &rootbound.Error{Reason: rootbound.RootsMalformed, Detail: d}
+	}
+	if len(s.ans.Roots) > 0 {
+		return fromRoots, nil
+	}
+	if a.opt.EmptyIsCeiling && !s.later && a.opt.Mode == Narrow {
+		return emptyFirst, nil
+	}
+	return "", &rootbound.Error{Reason: rootbound.RootsEmpty}
+}
+
+func failure(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, ErrUnsupported):
+		return unsupported
+	}
+	return "error"
+}
+
+func malformed(ans *Answer) string {
+	if ans.Roots == nil {
+		return "not a list"
+	}
+	if len(ans.Roots) > maxEntries {
+		return fmt.Sprintf("more than %d entries", maxEntries)
+	}
+	for _, e := range ans.Roots {
+		if e.URI == "" {
+			return "an entry without a URI"
+		}
+		if len(e.URI) > maxURI {
+			return fmt.Sprintf("a URI over %d bytes", maxURI)
+		}
+	}
+	return ""
+}
