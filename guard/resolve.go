@@ -321,7 +321,7 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 	}
 	switch {
 	case t.req.Op == rootbound.OpEdit:
-		t.need = rootbound.Write
+		t.need = rootbound.Write | rootbound.Read // its refusals and its diff show lines of the file
 		if t.obj == nil {
 			return refuse(rootbound.NotFound, "")
 		}

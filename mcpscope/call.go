@@ -142,7 +142,7 @@ func (c *call) held(ctx context.Context, err error) (mcp.Result, error) {
 	if stale := c.use.Stale(); stale != nil && !c.use.Committed() {
 		return c.refuse(ctx, c.overtaken(refusalOf(stale)))
 	}
-	return res, err
+	return splice(res), err
 }
 
 // keepPrivate marks what was read under a hold: kept for any time it would outlive a revocation, and as "public", the
