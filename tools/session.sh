@@ -1,23 +1,38 @@
 #!/bin/sh
-# Shows a session on this repository: the server as a host starts it, one listing, one read, one refused escape.
-set -u
-bin=$1
-show() {
-	echo "\$ rootbound call --dir . $*"
-	"$bin" call --dir . "$@" 2>&1 | head -n 12 | cut -c1-160
-	echo
-}
-show list_directory path=.
+# Shows a session on this repository: each call starts the server and a client and prints the answer.
+# Ends with 0 only if the list and the read were served and the escape was refused.
+set -eu
+bin=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+
+show() { printf '\n$ rootbound call --dir . --read-only %s\n' "$*"; }
+call() { "$bin" call --dir . --read-only "$@"; }
+
+show list_directory path=docs
+call list_directory path=docs
+
 show read_text_file path=go.mod head=3
+call read_text_file path=go.mod head=3
+
 show read_text_file path=../../../etc/passwd
-echo "For a host's mcp.json:"
-cat <<J
+code=0
+said=$(call read_text_file path=../../../etc/passwd 2>&1) || code=$?
+printf '%s\n' "$said"
+case "$code $said" in
+"1 "*outside_root*) echo "(refused, exit code 1, as it must be)" ;;
+*) echo "run: the escape was not refused (exit code $code)" >&2; exit 1 ;;
+esac
+
+quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+cat <<END
+
+For your host's mcp.json (docs/serve.md names the file of each host):
+
 {
   "mcpServers": {
-    "filesystem": {
-      "command": "$(cd "$(dirname "$bin")" && pwd)/$(basename "$bin")",
-      "args": ["serve", "$(pwd)"]
+    "rootbound": {
+      "command": "$(quoted "$bin")",
+      "args": ["serve", "$(quoted "$PWD")"]
     }
   }
 }
-J
+END
