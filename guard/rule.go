@@ -151,7 +151,7 @@ type policy struct {
 func newPolicy(p *rootbound.Project) (*policy, error) {
 	pol := &policy{}
 	for _, g := range p.Deny {
-		r := &Rule{ID: "deny:" + g, lift: "the operator can take the pattern out of the project's deny list"}
+		r := &Rule{ID: "deny:" + g, lift: "the operator can lift it by taking the pattern out of the project's deny list"}
 		if err := pol.access.add(strings.TrimPrefix(strings.TrimSuffix(g, "/"), "/"), r); err != nil {
 			return nil, err
 		}

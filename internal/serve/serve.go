@@ -101,7 +101,7 @@ func New(o Options) (*Service, error) {
 		Need:    need(tools),
 		Mutates: func(method, name string) bool { return method == "tools/call" && tools[name] },
 		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
-			if r, ok := mcpfs.Request(req); ok {
+			if r, ok := mcpfs.Request(req); ok && o.Mode != authority.Client { // without a ceiling there is nothing to check against
 				return g.Precheck(c, r, o.Mode != authority.Ignore)
 			}
 			return nil
