@@ -157,7 +157,7 @@ func (e *Entry) ReachesFrom(to *Entry) bool {
 		return false
 	}
 	defer unix.Close(fd)
-	text, err := readLink(fd)
+	text, err := readLink(fd, "")
 	if err != nil || text == "" {
 		return false
 	}

@@ -176,11 +176,11 @@ func modeOf(m uint32) fs.FileMode {
 
 func isLink(i Info) bool { return i.Mode&fs.ModeSymlink != 0 }
 
-// readLink reads the link behind an O_PATH descriptor, so it is the text of the very link that was looked at.
-func readLink(fd int) (string, error) {
+// readLink reads a link of the directory fd or, with an empty name, the link behind an O_PATH descriptor.
+func readLink(fd int, name string) (string, error) {
 	for size := 256; ; size *= 2 {
 		b := make([]byte, size)
-		n, err := unix.Readlinkat(fd, "", b)
+		n, err := unix.Readlinkat(fd, name, b)
 		if err == unix.EINTR {
 			continue
 		}

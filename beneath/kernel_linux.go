@@ -113,26 +113,21 @@ func (s *Set) replaceLink(m *member, at Ref) (Ref, error) {
 			return at, err
 		}
 	}
-	in := dir
-	if in < 0 {
-		in = m.root.h.fd
+	in := m.root.h.fd
+	if dir >= 0 {
+		in = dir
+		var st unix.Stat_t
+		if err := unix.Fstat(dir, &st); err != nil {
+			return at, err
+		}
+		if uint64(st.Dev) != m.root.id.Dev {
+			return at, unix.EXDEV // maybe a magic link
+		}
 	}
 	name, rest, more := nextName(at.Path[cuts[free]:])
-	link, err := openAt(in, name, asPath, 0)
+	target, err := readLink(in, name)
 	if err != nil {
-		return at, err
-	}
-	defer unix.Close(link)
-	var st unix.Stat_t
-	if err := unix.Fstat(link, &st); err != nil {
-		return at, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFLNK || uint64(st.Dev) != m.root.id.Dev {
-		return at, unix.EXDEV // changed meanwhile, or maybe a magic link
-	}
-	target, err := readLink(link)
-	if err != nil {
-		return at, err
+		return at, err // EINVAL: no link any more
 	}
 	if more {
 		rest = "/" + rest

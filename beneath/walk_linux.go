@@ -282,7 +282,7 @@ func (w *walk) splice(link int, id ObjectID, tail string) error {
 			return refuse(rootbound.PathUnresolvable, "magic_link", nil)
 		}
 	}
-	target, err := readLink(link)
+	target, err := readLink(link, "")
 	if err != nil {
 		return fail(err)
 	}
