@@ -39,8 +39,8 @@ storm: build
 fuzz:
 	@sh tools/fuzz.sh $(T)
 
-bench: build
-	$(GO) run ./tools/bench -o docs/benchmarks.md
+bench:
+	$(GO) run ./tools/bench
 
 e2e: build
 	cd e2e && npm ci --no-audit --no-fund

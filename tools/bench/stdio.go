@@ -154,9 +154,9 @@ func againstOfficial(tmp string, ours, theirs []string, small, file string, roun
 	if err := grow(wide, dirs, dirs*each); err != nil {
 		return nil, err
 	}
-	r, err = once(tmp, ours, theirs, wide, rounds, "search_files", map[string]any{"path": wide, "pattern": "**/*7.txt"}, func(line []byte) (int, error) {
+	r, err = once(tmp, ours, theirs, wide, rounds, "search_files", map[string]any{"path": wide, "pattern": "**/*777.txt"}, func(line []byte) (int, error) {
 		return strings.Count(textOf(line), "\n") + 1, nil
-	}, false)
+	}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 // machine is noisy for both. Rivals are bare system calls, os.Root and filepath.WalkDir inside Go benchmarks, and over
 // stdio a bare go-sdk server and the official filesystem server, driven by one small client.
 //
-// Usage: go run ./internal/bench [-rounds N] [-quick] [-out FILE]. It needs npm for the official server, whose rows are
+// Usage: go run ./tools/bench [-only go|stdio] [-rounds N] [-quick] [-out FILE]. It needs npm for the official server, whose rows are
 // left out, and said to be, where it cannot be installed. Exit 1 if a ratio misses its bound.
 package main
 
@@ -49,15 +49,19 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "interleaved rounds of each process-level row")
 	quick := flag.Bool("quick", false, "few rounds and small trees: shows that it runs, proves nothing")
+	only := flag.String("only", "", "go or stdio: measure only that half, and write no file")
 	out := flag.String("out", "docs/benchmarks.md", "file to write; empty: none")
 	flag.Parse()
-	if err := run(*rounds, *quick, *out); err != nil {
+	if *only != "" {
+		*out = ""
+	}
+	if err := run(*rounds, *quick, *only, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, quick bool, out string) error {
+func run(rounds int, quick bool, only, out string) error {
 	tmp, err := os.MkdirTemp("", "rootbound-bench-")
 	if err != nil {
 		return err
@@ -67,15 +71,19 @@ func run(rounds int, quick bool, out string) error {
 	if b, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./cmd/rootbound").CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %v\n%s", err, b)
 	}
-	rows, err := inGo(quick)
-	if err != nil {
-		return err
+	var rows []row
+	if only != "stdio" {
+		if rows, err = inGo(quick); err != nil {
+			return err
+		}
 	}
-	more, err := overStdio(tmp, binary, rounds, quick)
-	if err != nil {
-		return err
+	if only != "go" {
+		more, err := overStdio(tmp, binary, rounds, quick)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, more...)
 	}
-	rows = append(rows, more...)
 	text := table(rows, quick)
 	fmt.Print(text)
 	if out != "" && !quick {
