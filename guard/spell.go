@@ -10,8 +10,9 @@ import (
 
 // Bounds of a path argument (filesystem limits of Linux: 255 bytes a name; 128 KiB is what the resolver takes in all).
 const (
-	maxPath = 128 << 10
-	maxName = 255
+	maxPath  = 128 << 10
+	maxName  = 255
+	maxSteps = 8192 // names and climbs: each costs a system call
 )
 
 // place is one reading of a path argument: a grant and the uncleaned rest below it.
@@ -53,9 +54,12 @@ func checkText(p string) *rootbound.Error {
 	if len(p) >= 5 && strings.EqualFold(p[:5], "file:") {
 		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a URI", Next: "Send a path, not a URI."}
 	}
-	for rest, depth := strings.TrimLeft(p, "/"), 0; rest != ""; {
+	for rest, depth, steps := strings.TrimLeft(p, "/"), 0, 0; rest != ""; steps++ {
 		var c string
 		c, rest, _ = strings.Cut(rest, "/")
+		if steps == maxSteps {
+			return refuse(rootbound.PathInvalid, "more than 8192 names")
+		}
 		switch {
 		case len(c) > maxName:
 			return refuse(rootbound.PathInvalid, "a name longer than 255 bytes")

@@ -12,6 +12,7 @@ import (
 
 // progress tells a client that asked for it how far a long call has come, twice a second. Its goroutine ends with stop.
 type progress struct {
+	token any
 	steps atomic.Int64
 	end   context.CancelFunc
 	done  sync.WaitGroup
@@ -21,8 +22,8 @@ const progressEvery = 500 * time.Millisecond
 
 // progress starts telling if the call carries a token. stop must be called.
 func (c call) progress(ctx context.Context) *progress {
-	p := &progress{}
 	token := c.req.Params.GetProgressToken()
+	p := &progress{token: token}
 	if token == nil || c.req.Session == nil {
 		p.end = func() {}
 		return p
@@ -49,6 +50,8 @@ func (c call) progress(ctx context.Context) *progress {
 	})
 	return p
 }
+
+func (p *progress) asked() bool { return p.token != nil }
 
 func (p *progress) step() { p.steps.Add(1) }
 

@@ -429,6 +429,27 @@ func TestLongTreesAreCut(t *testing.T) {
 	}
 }
 
+func TestDeepTreesAreCut(t *testing.T) {
+	l := one(t)
+	l.mkdir(strings.Repeat("s/", 450))
+	path, levels := ".", 0
+	for range 5 {
+		res := l.call("directory_tree", args{"path": path})
+		s := res.StructuredContent.(map[string]any)
+		if !json.Valid([]byte(textOf(res))) {
+			t.Fatal("no JSON")
+		}
+		levels += strings.Count(textOf(res), `"s"`)
+		if s["truncated"] != true {
+			break
+		}
+		path = s["next"].(map[string]any)["path"].(string)
+	}
+	if levels != 450 {
+		t.Errorf("%d levels", levels)
+	}
+}
+
 func TestSearchFiles(t *testing.T) {
 	l := one(t)
 	l.file("a.py", "")

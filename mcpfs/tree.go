@@ -3,6 +3,7 @@ package mcpfs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -96,9 +97,13 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 	progress := c.progress(ctx)
 	defer progress.stop()
 	var t fileop.Tree
+	o := fileop.TreeOptions{Nodes: f.limits.Tree, Depth: levels}
+	if progress.asked() || !exclude.None() { // a path for each node is worth its price only then
+		o.Excluded = func(rel string) bool { progress.step(); return exclude.Match(rel) }
+	}
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		t, err = fileop.Grow(ctx, on, fileop.TreeOptions{Base: on.Object().At().Path, Nodes: f.limits.Tree,
-			Excluded: func(rel string) bool { progress.step(); return exclude.Match(rel) }})
+		o.Base = on.Object().At().Path
+		t, err = fileop.Grow(ctx, on, o)
 		return err
 	})
 	if err != nil {
@@ -107,7 +112,8 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 	text, used := treeJSON(t.Nodes, f.limits.treeLen)
 	out := &reply{text: text}
 	out.skipped(r.Path, t.Skipped)
-	if used < len(t.Nodes) || t.Truncated || t.Deep {
+	switch {
+	case used < len(t.Nodes) || t.Truncated:
 		last := pathOf(t.Nodes, used-1)
 		dir := last
 		if n := t.Nodes[used-1]; !n.Dir {
@@ -116,9 +122,16 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 		out.cut, out.next = true, map[string]any{"path": join(r.Path, dir)}
 		out.blocks = append(out.blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; ask for the directories from there on one by one, or leave some out with excludePatterns]",
 			used, rootbound.Quote(join(r.Path, last))))
+	case t.Deep:
+		first := join(r.Path, pathOf(t.Nodes, slices.IndexFunc(t.Nodes, func(n fileop.Branch) bool { return n.Dir && n.Depth >= levels })))
+		out.cut, out.next = true, map[string]any{"path": first}
+		out.blocks = append(out.blocks, fmt.Sprintf("[cut below %d levels, first at %s; ask for what lies below it]", levels, rootbound.Quote(first)))
 	}
 	return out, nil
 }
+
+// levels is how deep one tree goes: indentation makes its text grow with the square of the depth.
+const levels = 200
 
 func cutLast(p string) (dir, name string) {
 	if i := strings.LastIndexByte(p, '/'); i >= 0 {
