@@ -333,3 +333,38 @@ func TestTwoServersAtOnce(t *testing.T) {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
+
+// MCPGODEBUG takes fixes of the protocol library back; the server starts anew without it.
+func TestDebugVariableIsDropped(t *testing.T) {
+	const bad = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":5}}`
+	answer := func() message {
+		p := startProcess(t, "serve", dirWith(t, "a.txt", "x"))
+		p.initialize("2025-06-18")
+		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+		tools := p.receive().Result["tools"].([]any)
+		hints := tools[0].(map[string]any)["annotations"].(map[string]any)
+		if _, ok := hints["idempotentHint"]; !ok {
+			t.Errorf("the library writes annotations as it did before its fix: %v", hints)
+		}
+		p.send(bad)
+		return p.receive()
+	}
+	want := answer()
+	t.Setenv("MCPGODEBUG", "hintomitempty=1,nowrapinvalidparams=1")
+	if got := answer(); got.Error == nil || want.Error == nil || got.Error.Code != want.Error.Code {
+		t.Errorf("%+v, want %+v", got.Error, want.Error)
+	}
+}
+
+// A subscription that a client opens and never ends does not keep the server from ending.
+func TestOpenSubscriptionDoesNotHoldTheServer(t *testing.T) {
+	p := startProcess(t, "serve", dirWith(t, "a.txt", "x"))
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
+	p.receive() // acknowledged
+	start := time.Now()
+	p.in.Close()
+	p.exit(0, 5*time.Second)
+	if d := time.Since(start); d >= 2*time.Second {
+		t.Errorf("ended after %v", d)
+	}
+}
