@@ -20,7 +20,7 @@ help:
 	@echo "make verify    the same, with the full red sets compared: guarantee, test, sabotage, result"
 
 build:
-	@$(GO) build -o $(BIN) ./cmd/rootbound
+	@CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/rootbound
 
 run: build
 	@sh tools/session.sh $(BIN)

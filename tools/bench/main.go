@@ -68,7 +68,9 @@ func run(rounds int, quick bool, only, out string) error {
 	}
 	defer os.RemoveAll(tmp)
 	binary := filepath.Join(tmp, "rootbound")
-	if b, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "./cmd/rootbound").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "./cmd/rootbound") // as make build does
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if b, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building: %v\n%s", err, b)
 	}
 	var rows []row
