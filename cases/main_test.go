@@ -19,6 +19,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 // roleEnv tells a re-executed test binary what it is: the test inside its mount namespace, a launcher that arranges the
@@ -104,6 +106,9 @@ func inner(m *testing.M) int {
 	}
 	if os.Getenv("RB_CASES_KEEP") == "" {
 		os.RemoveAll(base)
+		if !rig.Foreign() && os.Getenv("ROOTBOUND_BIN") == "" {
+			rig.Clean()
+		}
 	}
 	return code
 }

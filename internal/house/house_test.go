@@ -88,7 +88,8 @@ var imports = map[string][]string{
 	"internal/rawmcp": {},
 	"internal/rig":    {},
 	"internal/house":  {},
-	"cases":           {},
+	"internal/bench":  {"*"},
+	"cases":           {"internal/rawmcp", "internal/rig", "internal/storm"},
 	"e2e":             {},
 	"tools/...":       {"internal/rawmcp", "internal/rig"},
 }

@@ -23,9 +23,33 @@ var build = sync.OnceValues(func() (string, error) {
 	if err := os.Chmod(dir, 0o755); err != nil { // some servers run as another user
 		return "", err
 	}
+	if err := watch(); err != nil {
+		return "", err
+	}
 	bin := filepath.Join(dir, "rootbound")
 	return bin, Build(bin, "")
 })
+
+// watch looks at every source file of the module, so that go test does not take a cached verdict for a server that was
+// built from other sources: it remembers what a test looked at.
+func watch() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
+	return filepath.WalkDir(strings.TrimSpace(string(out)), func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go") {
+			_, err = os.Stat(p)
+		}
+		return err
+	})
+}
 
 // Build compiles cmd/rootbound of the module at dir (empty: this one) into bin.
 func Build(bin, dir string, flags ...string) error {
