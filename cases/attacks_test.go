@@ -70,10 +70,11 @@ func attacks(t *testing.T) []attack {
 // surroundings are the conditions a whole list is run under.
 type surroundings struct {
 	name    string
-	dir     string   // where worlds are made
-	version string   // protocol revision
-	flags   []string // beyond --confine=off and --no-slow
-	launch  launch   // beyond what a case wants
+	dir     string // where worlds are made
+	version string // protocol revision
+	confine string // --confine; empty: off
+	chown   int    // the world belongs to this user, as whom the server runs
+	launch  launch // beyond what a case wants
 	only    func(attack) bool
 }
 
@@ -184,7 +185,7 @@ func oneAttack(t *testing.T, a attack, s surroundings, at int) int {
 	if at > 0 {
 		name = fmt.Sprintf("%s.%d", a.ID, at)
 	}
-	r := &run{world: newWorld(t, s.dir+"/"+s.version[:4], name), a: a, s: s}
+	r := &run{world: newWorld(t, s.dir+"/"+s.name+"-"+s.version[:4], name), a: a, s: s}
 	defer r.close()
 	r.prepare()
 	for _, st := range steps(a.Setup) {
@@ -299,8 +300,11 @@ func (r *run) perform(s step) error {
 // serve starts the product with the case's roots.
 func (r *run) serve(traced bool) {
 	t := r.t
-	flags := []string{"--confine=off", "--no-slow", "--audit", r.state + "/audit.jsonl"}
-	flags = append(flags, r.s.flags...)
+	confine := r.s.confine
+	if confine == "" {
+		confine = "off"
+	}
+	flags := []string{"--confine=" + confine, "--no-slow", "--audit", r.state + "/audit.jsonl"}
 	var dirs []string
 	plain := r.a.Policy.Hardlinks != "deny" && r.a.Policy.Mounts != "deny" && len(r.a.Policy.Deny) == 0
 	for _, spec := range r.a.Roots {
@@ -332,6 +336,9 @@ func (r *run) serve(traced bool) {
 		r.roots.set(uris)
 		r.start.roots, r.start.changes = r.roots.answer, true
 	}
+	if r.s.chown != 0 {
+		r.giveTo(r.s.chown)
+	}
 	p, err := r.begin(r.start)
 	r.p = p
 	if err != nil { // a refused start is a refusal of everything
@@ -339,6 +346,18 @@ func (r *run) serve(traced bool) {
 			t.Fatalf("the server does not start: %v", err)
 		}
 		r.calls = append(r.calls, answered{r: &rawmcp.Result{IsError: true, Raw: []byte(p.Stderr()), Text: p.Stderr()}})
+	}
+}
+
+// giveTo makes the world another user's, so that permissions are not what refuses.
+func (r *run) giveTo(uid int) {
+	for _, dir := range []string{r.dir, r.state} {
+		filepath.WalkDir(dir, func(p string, _ os.DirEntry, err error) error {
+			if err == nil {
+				os.Lchown(p, uid, uid)
+			}
+			return nil
+		})
 	}
 }
 

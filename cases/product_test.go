@@ -30,6 +30,7 @@ func (l *launch) text() string {
 
 // start is how a product is started for one case.
 type start struct {
+	bin     string   // another build of the server
 	argv    []string // after the binary: serve and its flags
 	env     []string // NAME=VALUE beyond the usual
 	launch  launch
@@ -67,6 +68,9 @@ func (w *world) begin(s start) (*product, error) {
 	env = append(env, s.env...)
 	p := &product{audit: w.state + "/audit.jsonl"}
 	argv := append(rig.Server(w.t), s.argv...)
+	if s.bin != "" {
+		argv[0] = s.bin
+	}
 	o := rawmcp.Options{Argv: argv, Dir: s.cwd, Env: env, Version: s.version, Roots: s.roots, ListChanged: s.changes, Raw: s.raw}
 	if o.Dir == "" {
 		o.Dir = w.state + "/home"

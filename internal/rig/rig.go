@@ -51,6 +51,48 @@ func watch() error {
 	})
 }
 
+// Sabotaged builds the server from a copy of the module with a patch of sabotage/ applied, and gives its path.
+func Sabotaged(tb testing.TB, patch string) string {
+	tb.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	from, to := strings.TrimSpace(string(out)), tb.TempDir()
+	err = filepath.WalkDir(from, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(from, p)
+		switch {
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "bin"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := exec.Command("git", "apply", filepath.Join("sabotage", patch))
+	c.Dir, c.Env = to, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(to))
+	if out, err := c.CombinedOutput(); err != nil {
+		tb.Fatalf("%s does not apply: %s", patch, out)
+	}
+	bin := filepath.Join(to, "rootbound-sabotaged")
+	if err := Build(bin, to); err != nil {
+		tb.Fatal(err)
+	}
+	return bin
+}
+
 // Build compiles cmd/rootbound of the module at dir (empty: this one) into bin.
 func Build(bin, dir string, flags ...string) error {
 	c := exec.Command("go", append(append([]string{"build", "-o", bin}, flags...), "github.com/rootbound/rootbound/cmd/rootbound")...)
