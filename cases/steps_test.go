@@ -325,15 +325,20 @@ func loopMount(img, p, kind string, size int64, mkfs []string) (undo func(), err
 		return nil, err
 	}
 	if out, err := exec.Command(mkfs[0], append(mkfs[1:], img)...).CombinedOutput(); err != nil {
-		return nil, errNoEffect{fmt.Sprintf("%s: %s", mkfs[0], strings.TrimSpace(string(out)))}
+		return nil, errNoEffect{fmt.Sprintf("%s: %s", mkfs[0], firstLine(out))}
 	}
 	if out, err := exec.Command("mount", "-t", kind, "-o", "loop", img, p).CombinedOutput(); err != nil {
-		return nil, errNoEffect{fmt.Sprintf("mount %s: %s", kind, strings.TrimSpace(string(out)))}
+		return nil, errNoEffect{fmt.Sprintf("mount %s: %s", kind, firstLine(out))}
 	}
 	return func() {
 		unix.Unmount(p, unix.MNT_DETACH)
 		os.Remove(img)
 	}, nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	return line
 }
 
 func (w *world) mount(name, p string, s step) error {
