@@ -21,6 +21,7 @@ type process struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
+	read   *os.File // what out reads
 	stderr *lockedBuffer
 	ended  chan struct{} // closed when the process is gone; then code is valid
 	code   int
@@ -65,7 +66,7 @@ func startIn(t *testing.T, state string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p.cmd.Stdout = w
-	p.out = bufio.NewReaderSize(r, 1<<20)
+	p.read, p.out = r, bufio.NewReaderSize(r, 1<<20)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -366,5 +367,29 @@ func TestOpenSubscriptionDoesNotHoldTheServer(t *testing.T) {
 	p.exit(0, 5*time.Second)
 	if d := time.Since(start); d >= 2*time.Second {
 		t.Errorf("ended after %v", d)
+	}
+}
+
+// A client that is gone ends the session in order: what was under way is done, recorded, and leaves nothing behind.
+func TestClientGoneInMidCall(t *testing.T) {
+	dir, log := dirWith(t, "a.txt", "x"), filepath.Join(t.TempDir(), "audit.jsonl")
+	p := startProcess(t, "serve", "--audit", log, dir)
+	p.initialize("2025-06-18")
+	p.read.Close()
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_file","arguments":{"path":"b.txt","content":"whole"}}}`)
+	p.exit(0, 5*time.Second)
+	if got, err := os.ReadFile(filepath.Join(dir, "b.txt")); err != nil || string(got) != "whole" {
+		t.Errorf("%q, %v", got, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	records, err := os.ReadFile(log)
+	if err != nil || strings.Count(string(records), `"phase":"decided"`) != strings.Count(string(records), `"phase":"completed"`) {
+		t.Errorf("%v\n%s", err, records)
+	}
+	if p.stderr.String() != "" {
+		t.Errorf("stderr: %s", p.stderr)
 	}
 }

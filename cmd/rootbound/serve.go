@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,7 +69,10 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if banner {
 		w.say("Secure MCP Filesystem Server running on stdio")
 	}
-	err = service.Stdio(ctx, w.in, w.out)
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone ends the session, not the process in the midst of a change
+	if err = service.Stdio(ctx, w.in, w.out); errors.Is(err, syscall.EPIPE) {
+		err = nil
+	}
 	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer stop()
 	if cerr := service.Close(closing); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
