@@ -57,14 +57,27 @@ func OpenRoot(dir string) (*Root, error) {
 		r.Release()
 		return nil, unusable("special", nil)
 	}
-	list, err := openAt(fd, ".", asDir, 0)
-	if err != nil {
+	if err := readable(fd); err != nil {
 		r.Release()
 		return nil, unusable("unreadable", err)
 	}
-	unix.Close(list)
 	r.noOpenat2.Store(!probe(fd))
 	return r, nil
+}
+
+// readable asks for the permission and does not open: a process that confined itself to its projects may not open what
+// lies around them, and must still tell that a client's root contains one. Kernels without faccessat2(2) have no such
+// confinement; there the open decides.
+func readable(fd int) error {
+	err := unix.Faccessat2(fd, ".", unix.R_OK|unix.X_OK, unix.AT_EACCESS)
+	if err != unix.ENOSYS && err != unix.EPERM && err != unix.EINVAL {
+		return err
+	}
+	list, err := openAt(fd, ".", asDir, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Close(list)
 }
 
 func unusable(detail string, cause error) error {

@@ -698,3 +698,16 @@ func TestDecideHasNoEffect(t *testing.T) {
 		t.Errorf("%d records", n)
 	}
 }
+
+func TestMoveNeverReplacesASpecialFile(t *testing.T) {
+	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))
+	h.file("p/f", "in")
+	if err := syscall.Mkfifo(filepath.Join(h.dir, "p/pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "overwrite", h.move(guard.Request{Path: "f", Dest: "pipe", Overwrite: true}), rootbound.SpecialFile)
+	if st, err := os.Lstat(filepath.Join(h.dir, "p/pipe")); err != nil || st.Mode()&os.ModeNamedPipe == 0 {
+		t.Errorf("the pipe is %v, %v", st, err)
+	}
+	h.has("p/f", "in")
+}

@@ -73,8 +73,12 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 			return atDest(t, refuse(rootbound.Exists, ""))
 		}
 		if t.req.Overwrite {
-			if old.Mode.IsDir() {
+			switch old.Mode.Type() {
+			case 0, fs.ModeSymlink:
+			case fs.ModeDir:
 				return atDest(t, refuse(rootbound.IsADirectory, "a directory is never overwritten"))
+			default:
+				return atDest(t, refuse(rootbound.SpecialFile, ""))
 			}
 			if err := t.right(t.destProject, rootbound.Write); err != nil {
 				return atDest(t, err)

@@ -176,9 +176,47 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 	return nil
 }
 
-// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. Where the text
-// lies in a nested project, that one's rules count.
+// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
+// passes through a denied name and climbs out again, as that would tell whether the name exists.
 func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
+	for i, n := 0, 0; ; {
+		at := strings.Index(p.rest[i:], "..")
+		if at < 0 {
+			return g.textRule(t, p, mutation)
+		}
+		at, i = i+at, i+at+2
+		if at > 0 && p.rest[at-1] != '/' || i < len(p.rest) && p.rest[i] != '/' {
+			continue // part of a name
+		}
+		if n++; n > maxClimbs {
+			return refuse(rootbound.LimitReached, "too many .. in the path")
+		}
+		if err := g.passed(t, place{p.grant, p.rest[:at]}); err != nil {
+			return err
+		}
+	}
+}
+
+// passed judges a directory that a path climbs out of: as written, and where it leads.
+func (g *Guard) passed(t *Target, p place) error {
+	if err := g.textRule(t, p, false); err != nil {
+		return err
+	}
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
+	if err != nil {
+		return nil // the whole path meets it too, and is refused in its own words
+	}
+	defer o.Close()
+	var project *rootbound.Project
+	var rel string
+	if err := t.locate(o.At(), o.Mark(), &project, &rel); err != nil {
+		return err
+	}
+	return g.judgeReached(t, project, rel, o.Info(), o.At(), false)
+}
+
+// textRule applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
+func (g *Guard) textRule(t *Target, p place, mutation bool) error {
 	gr := &t.snap.Grants[p.grant]
 	project, at := gr.Project, p.within(t.snap)
 	if len(t.snap.Marks) > 1 {

@@ -78,3 +78,24 @@ func TestG17ErrorsRevealNothing(t *testing.T) {
 		}
 	}
 }
+
+// Climbing out of a denied directory tells nothing about it: neither whether it exists nor what a link reaches.
+func TestClimbingOutOfADeniedNameRevealsNothing(t *testing.T) {
+	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))
+	h.file("p/d/f", "in")
+	h.file("p/.ssh/id", "s")
+	h.link("p/keys", ".ssh")
+	for _, path := range []string{".ssh/../d/f", ".aws/../d/f", "d/../.ssh/../d/f", "d/.ssh/../f", ".SSH/./..//d/f", "keys/../d/f"} {
+		for _, op := range []rootbound.Operation{rootbound.OpRead, rootbound.OpStat, rootbound.OpWrite, rootbound.OpEdit, rootbound.OpMkdir} {
+			refused(t, path, h.do(guard.Request{Op: op, Path: path}, nil), rootbound.RuleDenied)
+		}
+		refused(t, path, h.do(guard.Request{Op: rootbound.OpMove, Path: path, Dest: "d/g"}, nil), rootbound.RuleDenied)
+		refused(t, path, h.do(guard.Request{Op: rootbound.OpMove, Path: "d/f", Dest: path + "x"}, nil), rootbound.RuleDenied)
+	}
+	for _, path := range []string{"d/../d/f", "d/./../d/f", "d/.././d/f"} {
+		if got, err := h.read(path); err != nil || got != "in" {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	refused(t, "climbs", h.do(guard.Read(strings.Repeat("d/../", 20_000)+"d/f"), nil), rootbound.LimitReached)
+}

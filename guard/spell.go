@@ -10,9 +10,10 @@ import (
 
 // Bounds of a path argument (filesystem limits of Linux: 255 bytes a name; 128 KiB is what the resolver takes in all).
 const (
-	maxPath  = 128 << 10
-	maxName  = 255
-	maxSteps = 8192 // names and climbs: each costs a system call
+	maxPath   = 128 << 10
+	maxName   = 255
+	maxSteps  = 8192 // names and climbs: each costs a system call
+	maxClimbs = 64   // ".." of one path: what each climbs out of is judged
 )
 
 // place is one reading of a path argument: a grant and the uncleaned rest below it.
