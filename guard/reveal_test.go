@@ -97,5 +97,5 @@ func TestClimbingOutOfADeniedNameRevealsNothing(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
 	}
-	refused(t, "climbs", h.do(guard.Read(strings.Repeat("d/../", 20_000)+"d/f"), nil), rootbound.LimitReached)
+	refused(t, "climbs", h.do(guard.Read(strings.Repeat("d/../", 100)+"d/f"), nil), rootbound.LimitReached)
 }
