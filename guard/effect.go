@@ -5,6 +5,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // Stage makes the temporary file for Entry, with the mode and attributes of Object if there is one, and journals it
@@ -102,7 +103,7 @@ func (t *Target) Mkdir() (made int, err error) {
 		if t.g.ownPath(t.absolute(at)) {
 			return t.rule(ownRule)
 		}
-		return t.rule(judge.mutate(foldPath(rel), true))
+		return t.rule(judge.Mutate(rules.Fold(rel), true))
 	}, t.lease)
 	if err != nil {
 		if e, ok := err.(*rootbound.Error); ok && made > 0 {

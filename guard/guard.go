@@ -19,6 +19,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // Locks serializes changes of directory entries; an implementation takes the keys in byte order. Lock waits until all are
@@ -61,7 +62,7 @@ type Options struct {
 // Guard is safe for concurrent use.
 type Guard struct {
 	opt      Options
-	policies sync.Map // *rootbound.Project → *policy
+	policies sync.Map // *rootbound.Project → *rules.Policy
 	own      ownFiles
 	pace     pacer
 	gates    sync.Map // rootbound.RootID → chan struct{}
@@ -114,11 +115,11 @@ type Decision struct {
 	Path    string // reached, inside the project
 }
 
-func (g *Guard) policy(p *rootbound.Project) (*policy, error) {
+func (g *Guard) policy(p *rootbound.Project) (*rules.Policy, error) {
 	if v, ok := g.policies.Load(p); ok {
-		return v.(*policy), nil
+		return v.(*rules.Policy), nil
 	}
-	pol, err := newPolicy(p)
+	pol, err := rules.New(p)
 	if err != nil { // configuration is checked before it comes here; fail closed all the same
 		return nil, &rootbound.Error{Reason: rootbound.InternalError, Err: err}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // judgeMove resolves both ends of a move under one snapshot. The source is the entry itself: a link moves as a link.
@@ -159,13 +160,13 @@ func (g *Guard) moveHeads(t *Target) error {
 	if err != nil {
 		return err
 	}
-	if err := t.rule(pol.move(foldPath(t.rel))); err != nil {
+	if err := t.rule(pol.Move(rules.Fold(t.rel))); err != nil {
 		return err
 	}
 	if pol, err = g.policy(t.destProject); err != nil {
 		return err
 	}
-	if err := t.rule(pol.move(foldPath(t.destRel))); err != nil {
+	if err := t.rule(pol.Move(rules.Fold(t.destRel))); err != nil {
 		return atDest(t, err)
 	}
 	return nil
@@ -215,10 +216,10 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target) error {
 		}
 		dir := node.Type().IsDir()
 		rest := below(base, node.At().Path)
-		if r := from.entry(join(t.rel, rest), node.Name(), dir); r != nil {
+		if r := from.Entry(join(t.rel, rest), node.Name(), dir); r != nil {
 			return beneath.Stop, t.rule(r)
 		}
-		if r := to.entry(join(t.destRel, rest), node.Name(), dir); r != nil {
+		if r := to.Entry(join(t.destRel, rest), node.Name(), dir); r != nil {
 			return beneath.Stop, atDest(t, t.rule(r))
 		}
 		return beneath.Into, nil

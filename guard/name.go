@@ -6,6 +6,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -40,7 +41,7 @@ func (g *Guard) otherName(ctx context.Context, t *Target, p place) (rest, canoni
 	return done, canonical, canonical != ""
 }
 
-func (g *Guard) equivalent(ctx context.Context, t *Target, pol *policy, grant int, within, dir, want string) (name, how string, ok bool) {
+func (g *Guard) equivalent(ctx context.Context, t *Target, pol *rules.Policy, grant int, within, dir, want string) (name, how string, ok bool) {
 	d, err := t.snap.Set.Open(beneath.Ref{Root: grant, Path: dir}, beneath.Dir)
 	if err != nil {
 		return "", "", false
@@ -63,7 +64,7 @@ func (g *Guard) equivalent(ctx context.Context, t *Target, pol *policy, grant in
 		default:
 			return beneath.Over, nil
 		}
-		if pol.node(entry, n.Type().IsDir(), func() string { return join(within, entry) }) != nil {
+		if pol.Node(entry, n.Type().IsDir(), func() string { return join(within, entry) }) != nil {
 			return beneath.Over, nil
 		}
 		hits++

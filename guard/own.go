@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // ownRule names the one rule that no configuration lifts.
-var ownRule = &Rule{ID: "own_files", lift: "nothing lifts it: these are the files of rootbound itself"}
+var ownRule = &rules.Rule{ID: "own_files", Lift: "nothing lifts it: these are the files of rootbound itself"}
 
 // ownFiles is a copy of Options.Own that is at most a second old.
 type ownFiles struct {

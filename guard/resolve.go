@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // judge resolves the request against the target's snapshot and fills the target, or refuses. It may be called again after
@@ -176,125 +177,6 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 	return nil
 }
 
-// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
-// passes through a denied name and climbs out again, as that would tell whether the name exists.
-func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
-	for i, n := 0, 0; ; {
-		at := strings.Index(p.rest[i:], "..")
-		if at < 0 {
-			return g.textRule(t, p, mutation)
-		}
-		at, i = i+at, i+at+2
-		if at > 0 && p.rest[at-1] != '/' || i < len(p.rest) && p.rest[i] != '/' {
-			continue // part of a name
-		}
-		if n++; n > maxClimbs {
-			return refuse(rootbound.LimitReached, "too many .. in the path")
-		}
-		if err := g.passed(t, place{p.grant, p.rest[:at]}); err != nil {
-			return err
-		}
-	}
-}
-
-// passed judges a directory that a path climbs out of: as written, and where it leads.
-func (g *Guard) passed(t *Target, p place) error {
-	if err := g.textRule(t, p, false); err != nil {
-		return err
-	}
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
-	if err != nil {
-		return nil // the whole path meets it too, and is refused in its own words
-	}
-	defer o.Close()
-	var project *rootbound.Project
-	var rel string
-	if err := t.locate(o.At(), o.Mark(), &project, &rel); err != nil {
-		return err
-	}
-	return g.judgeReached(t, project, rel, o.Info(), o.At(), false)
-}
-
-// textRule applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
-func (g *Guard) textRule(t *Target, p place, mutation bool) error {
-	gr := &t.snap.Grants[p.grant]
-	project, at := gr.Project, p.within(t.snap)
-	if len(t.snap.Marks) > 1 {
-		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.rest), "/")
-		longest := len(strings.TrimRight(gr.Root.Path(), "/"))
-		for _, m := range t.snap.Marks {
-			inner := m.Root.Path()
-			if len(inner) > longest && (here == inner || strings.HasPrefix(here, inner+"/")) {
-				project, at, longest = m.Project, foldPath(strings.TrimPrefix(here[len(inner):], "/")), len(inner)
-			}
-		}
-	}
-	pol, err := g.policy(project)
-	if err != nil {
-		return err
-	}
-	r := pol.access.path(at)
-	if r == nil && mutation {
-		r = pol.mutation.path(at)
-	}
-	return t.rule(r)
-}
-
-// veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
-// the rest of the spelling after it.
-func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
-	var e *rootbound.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	switch e.Reason {
-	case rootbound.NotFound, rootbound.ParentMissing, rootbound.NotADirectory, rootbound.IsADirectory, rootbound.SpecialFile,
-		rootbound.PathInvalid, rootbound.PathUnresolvable, rootbound.Exists:
-	default:
-		return err
-	}
-	rest := ""
-	at := strings.TrimRight(p.rest, "/")
-	for range 256 {
-		if at == "" {
-			return err
-		}
-		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: at}, true)
-		if eerr != nil {
-			dir, name := path.Split(at)
-			if name == ".." { // its own name is met next
-				name = ""
-			}
-			at, rest = strings.TrimRight(dir, "/"), join(name, rest)
-			continue
-		}
-		reached, mark := entry.At(), entry.Mark()
-		entry.Close()
-		var project *rootbound.Project
-		var rel string
-		if lerr := t.locate(reached, mark, &project, &rel); lerr != nil {
-			return lerr
-		}
-		if g.ownPath(t.absolute(reached)) {
-			return t.rule(ownRule)
-		}
-		pol, perr := g.policy(project)
-		if perr != nil {
-			return perr
-		}
-		folded := foldPath(strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"))
-		r := pol.access.path(folded)
-		if r == nil && mutation {
-			r = pol.mutation.path(folded)
-		}
-		if r != nil {
-			return t.rule(r)
-		}
-		return err
-	}
-	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
-}
-
 // judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
 func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, info beneath.Info, at beneath.Ref, mutation bool) error {
 	if g.opt.Own != nil && (g.ownObject(info.ID) || g.ownPath(t.absolute(at))) {
@@ -304,11 +186,11 @@ func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, 
 	if err != nil {
 		return err
 	}
-	folded := foldPath(rel)
+	folded := rules.Fold(rel)
 	if mutation {
-		return t.rule(pol.mutate(folded, info.Mode.IsDir()))
+		return t.rule(pol.Mutate(folded, info.Mode.IsDir()))
 	}
-	return t.rule(pol.read(folded, info.Mode.IsDir()))
+	return t.rule(pol.Read(folded, info.Mode.IsDir()))
 }
 
 // absolute is the canonical path of what was reached: compared with our own files, never shown.
@@ -316,12 +198,12 @@ func (t *Target) absolute(at beneath.Ref) string {
 	return strings.TrimRight(t.snap.Grants[at.Root].Root.Path(), "/") + "/" + at.Path
 }
 
-func (t *Target) rule(r *Rule) error {
+func (t *Target) rule(r *rules.Rule) error {
 	if r == nil {
 		return nil
 	}
 	t.rules = []string{r.ID}
-	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: r.ID, Next: "Use another path; " + r.lift + "."}
+	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: r.ID, Next: "Use another path; " + r.Lift + "."}
 }
 
 // judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.

@@ -6,14 +6,8 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
-)
-
-// Bounds of a path argument (filesystem limits of Linux: 255 bytes a name; 128 KiB is what the resolver takes in all).
-const (
-	maxPath   = 128 << 10
-	maxName   = 255
-	maxSteps  = 8192 // names and climbs: each costs a system call
-	maxClimbs = 64   // ".." of one path: what each climbs out of is judged
+	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // place is one reading of a path argument: a grant and the uncleaned rest below it.
@@ -28,106 +22,17 @@ func (p place) within(s *authority.Snapshot) string {
 	if strings.Contains(at, "..") {
 		at = strings.TrimPrefix(path.Clean("/"+at), "/")
 	}
-	return foldPath(at)
+	return rules.Fold(at)
 }
 
 func refuse(r rootbound.Reason, detail string) *rootbound.Error {
 	return &rootbound.Error{Reason: r, Detail: detail}
 }
 
-// checkText refuses what no path argument may hold, before any system call (contract §5, Spelling).
-func checkText(p string) *rootbound.Error {
-	switch {
-	case len(p) > maxPath:
-		return refuse(rootbound.PathInvalid, "longer than 128 KiB")
-	case strings.IndexByte(p, 0) >= 0:
-		return refuse(rootbound.PathInvalid, "holds a NUL byte")
-	}
-	if strings.IndexByte(p, '%') >= 0 && encodedTraversal(p) {
-		return refuse(rootbound.PathEncodedTraversal, "")
-	}
-	if p == "~" || strings.HasPrefix(p, "~/") {
-		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~ is not expanded", Next: "Send the path without ~, relative to the project or absolute."}
-	}
-	if first, _, more := strings.Cut(p, "/"); more && len(first) > 1 && first[0] == '~' && userName(first[1:]) {
-		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~name is not expanded", Next: "Send the path without ~name, relative to the project or absolute."}
-	}
-	if len(p) >= 5 && strings.EqualFold(p[:5], "file:") {
-		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a URI", Next: "Send a path, not a URI."}
-	}
-	for rest, depth, steps := strings.TrimLeft(p, "/"), 0, 0; rest != ""; steps++ {
-		var c string
-		c, rest, _ = strings.Cut(rest, "/")
-		if steps == maxSteps {
-			return refuse(rootbound.PathInvalid, "more than 8192 names")
-		}
-		switch {
-		case len(c) > maxName:
-			return refuse(rootbound.PathInvalid, "a name longer than 255 bytes")
-		case c == "..":
-			if depth--; depth < 0 {
-				return refuse(rootbound.OutsideRoot, "")
-			}
-		case c != "" && c != ".":
-			depth++
-		}
-	}
-	return checkOS(p)
-}
-
-func userName(s string) bool {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.') {
-			return false
-		}
-	}
-	return true
-}
-
-// encodedTraversal reports whether decoding once gives a ".." segment that was not there, or a NUL.
-func encodedTraversal(p string) bool {
-	var b strings.Builder
-	for i := 0; i < len(p); i++ {
-		if p[i] == '%' && i+2 < len(p) {
-			hi, lo := unhex(p[i+1]), unhex(p[i+2])
-			if hi >= 0 && lo >= 0 {
-				b.WriteByte(byte(hi<<4 | lo))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(p[i])
-	}
-	d := b.String()
-	return strings.IndexByte(d, 0) >= 0 || climbs(d) > climbs(p)
-}
-
-func climbs(p string) (n int) {
-	for c := range strings.SplitSeq(p, "/") {
-		if c == ".." {
-			n++
-		}
-	}
-	return n
-}
-
-func unhex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
-}
-
 // spell reads a path argument and the argument root against a snapshot, without disk access. More than one place: a
 // relative path that may belong to several projects, in the operator's order.
 func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]place, *rootbound.Error) {
-	if err := checkText(p); err != nil {
+	if err := spelling.Check(p); err != nil {
 		return nil, err
 	}
 	var named []int // grants that root names
@@ -137,7 +42,7 @@ func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]p
 			return nil, refuse(rootbound.ProjectUnknown, "")
 		}
 	}
-	if isAbs(p) {
+	if spelling.IsAbs(p) {
 		ref, ok := s.Set.Map(p)
 		if !ok || named != nil && !member(named, ref.Root) {
 			return nil, refuse(rootbound.OutsideRoot, "")
@@ -290,8 +195,8 @@ func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
 		ends = append(ends, r.Dest)
 	}
 	for _, p := range ends {
-		err := checkText(p)
-		if err == nil && !asked && isAbs(p) && !c.Covers(p) {
+		err := spelling.Check(p)
+		if err == nil && !asked && spelling.IsAbs(p) && !c.Covers(p) {
 			err = refuse(rootbound.OutsideRoot, "")
 		}
 		if err != nil {

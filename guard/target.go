@@ -225,13 +225,13 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 				if rel == "" { // the inner project itself
 					return true
 				}
-				return pp.node(n.Name(), n.Type().IsDir(), func() string { return rel }) == nil
+				return pp.Node(n.Name(), n.Type().IsDir(), func() string { return rel }) == nil
 			}
 		}
 		if own != nil && own[below(base, n.At().Path)] {
 			return false
 		}
-		return pp.node(n.Name(), n.Type().IsDir(), func() string { return within(n) }) == nil
+		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return within(n) }) == nil
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package guard
+package rules
 
 import (
 	"strings"
@@ -7,9 +7,9 @@ import (
 	"github.com/rootbound/rootbound"
 )
 
-func compiled(t *testing.T, p rootbound.Project) *policy {
+func compiled(t *testing.T, p rootbound.Project) *Policy {
 	t.Helper()
-	pol, err := newPolicy(&p)
+	pol, err := New(&p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +30,11 @@ func TestPresetsJudgeNames(t *testing.T) {
 		".claude/settings.json": "write", ".claude": "write", ".mcp.json": "write",
 		"src/main.go": "", "git/config": "", "hooks/x": "", ".ｅｎｖ": "read",
 	} {
-		at := foldPath(path)
+		at := Fold(path)
 		got := ""
-		if pol.read(at, false) != nil {
+		if pol.Read(at, false) != nil {
 			got = "read"
-		} else if pol.mutate(at, false) != nil {
+		} else if pol.Mutate(at, false) != nil {
 			got = "write"
 		}
 		if got != want {
@@ -45,10 +45,10 @@ func TestPresetsJudgeNames(t *testing.T) {
 
 func TestGitFileIsNoDirectory(t *testing.T) {
 	pol := compiled(t, rootbound.Project{})
-	if pol.mutate("a/.git", false) == nil {
+	if pol.Mutate("a/.git", false) == nil {
 		t.Error("a .git file can be made")
 	}
-	if r := pol.mutate("a/.git", true); r != nil {
+	if r := pol.Mutate("a/.git", true); r != nil {
 		t.Errorf("a .git directory cannot be made: %s", r.ID)
 	}
 }
@@ -56,12 +56,12 @@ func TestGitFileIsNoDirectory(t *testing.T) {
 func TestPrefixDirectoriesDoNotMove(t *testing.T) {
 	pol := compiled(t, rootbound.Project{})
 	for _, p := range []string{".git", "a/.git", ".vscode", "x/.aws", ".GIT", ".config", "a/.claude"} {
-		if pol.move(foldPath(p)) == nil {
+		if pol.Move(Fold(p)) == nil {
 			t.Errorf("%q can be moved", p)
 		}
 	}
 	for _, p := range []string{"git", "a/b", "src"} {
-		if r := pol.move(foldPath(p)); r != nil {
+		if r := pol.Move(Fold(p)); r != nil {
 			t.Errorf("%q cannot be moved: %s", p, r.ID)
 		}
 	}
@@ -76,11 +76,11 @@ func TestDenyGlobs(t *testing.T) {
 		"docs/k.key": true, "docs/a/b/k.key": true, "k.key": false,
 		"x/bad/y": true, "bid": true, "bd": false, "a/xz": true, "a/yZ": true, ".env": false,
 	} {
-		if got := pol.read(foldPath(path), false) != nil; got != want {
+		if got := pol.Read(Fold(path), false) != nil; got != want {
 			t.Errorf("%q: %v, want %v", path, got, want)
 		}
 	}
-	if _, err := newPolicy(&rootbound.Project{Deny: []string{"a[b"}}); err == nil || !strings.Contains(err.Error(), "a[b") {
+	if _, err := New(&rootbound.Project{Deny: []string{"a[b"}}); err == nil || !strings.Contains(err.Error(), "a[b") {
 		t.Errorf("a bad pattern passes: %v", err)
 	}
 }
@@ -88,7 +88,7 @@ func TestDenyGlobs(t *testing.T) {
 func TestLiftedPresetsSayNothing(t *testing.T) {
 	pol := compiled(t, rootbound.Project{LiftCredentials: true, LiftExecution: true})
 	for _, p := range []string{".env", ".git/config", ".ssh/id_rsa", ".git"} {
-		if r := pol.mutate(p, false); r != nil {
+		if r := pol.Mutate(p, false); r != nil {
 			t.Errorf("%s: %s", p, r.ID)
 		}
 	}
@@ -97,11 +97,11 @@ func TestLiftedPresetsSayNothing(t *testing.T) {
 func TestAllowExtensions(t *testing.T) {
 	pol := compiled(t, rootbound.Project{AllowExtensions: []string{".go", "md"}})
 	for path, want := range map[string]bool{"a.go": false, "x/README.MD": false, "a.txt": true, "Makefile": true} {
-		if got := pol.read(foldPath(path), false) != nil; got != want {
+		if got := pol.Read(Fold(path), false) != nil; got != want {
 			t.Errorf("%q: %v, want %v", path, got, want)
 		}
 	}
-	if pol.read("dir.x", true) != nil {
+	if pol.Read("dir.x", true) != nil {
 		t.Error("a directory is judged by its extension")
 	}
 }
@@ -113,9 +113,9 @@ func TestWalkAndPathAgree(t *testing.T) {
 		hidden := false
 		for i, parts := 0, strings.Split(path, "/"); i < len(parts) && !hidden; i++ {
 			at := strings.Join(parts[:i+1], "/")
-			hidden = pol.node(parts[i], i < len(parts)-1, func() string { return at }) != nil
+			hidden = pol.Node(parts[i], i < len(parts)-1, func() string { return at }) != nil
 		}
-		if want := pol.read(foldPath(path), false) != nil; hidden != want {
+		if want := pol.Read(Fold(path), false) != nil; hidden != want {
 			t.Errorf("%q: a walk hides %v, the path %v", path, hidden, want)
 		}
 	}
@@ -139,14 +139,14 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-func isASCII(s string) bool { return asciiOnly(s) }
+func isASCII(s string) bool { return strings.IndexFunc(s, func(r rune) bool { return r >= 0x80 }) < 0 }
 
 func BenchmarkNode(b *testing.B) {
-	pol, _ := newPolicy(&rootbound.Project{})
+	pol, _ := New(&rootbound.Project{})
 	p := func() string { return "src/some/dir/file_name_1.go" }
 	b.ReportAllocs()
 	for b.Loop() {
-		if pol.node("file_name_1.go", false, p) != nil {
+		if pol.Node("file_name_1.go", false, p) != nil {
 			b.Fatal("hidden")
 		}
 	}

@@ -1,10 +1,11 @@
 //go:build !windows
 
-package guard
+package spelling
 
 import "github.com/rootbound/rootbound"
 
-func isAbs(p string) bool { return p != "" && p[0] == '/' }
+// IsAbs reports whether a path argument starts at the root of the file system.
+func IsAbs(p string) bool { return p != "" && p[0] == '/' }
 
 // checkOS refuses what is a mistake on POSIX: a Windows path would become a file with that literal name.
 func checkOS(p string) *rootbound.Error {

@@ -1,4 +1,4 @@
-package guard
+package rules
 
 import (
 	"strings"
@@ -80,8 +80,8 @@ func ignorable(r rune) bool {
 	return false
 }
 
-// foldPath folds each component of a relative path and drops empty and "." components.
-func foldPath(path string) string {
+// Fold folds each component of a relative path and drops empty and "." components.
+func Fold(path string) string {
 	if path == "" {
 		return ""
 	}

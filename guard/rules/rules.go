@@ -1,4 +1,9 @@
-package guard
+// Package rules judges paths inside a project by patterns: what the operator denies, and the presets credentials and
+// execution (contract §5, Rules). It knows names only and touches no file system.
+//
+// Paths are relative to the project and folded by Fold before they are judged; a directory that a pattern covers covers
+// what lies below it.
+package rules
 
 import (
 	"fmt"
@@ -14,7 +19,7 @@ import (
 type Rule struct {
 	ID   string
 	glob string // folded; "" if the last name alone decides
-	lift string // how the operator lifts it
+	Lift string // how the operator lifts it
 }
 
 // matcher finds the first rule that names a path itself; its ancestors are the caller's business. Immutable.
@@ -139,8 +144,8 @@ func (m *matcher) path(p string) *Rule {
 	return nil
 }
 
-// policy is what a project's rules say. Immutable, safe for concurrent use.
-type policy struct {
+// Policy is what a project's rules say. Immutable, safe for concurrent use.
+type Policy struct {
 	access   matcher // nothing may touch or see these
 	mutation matcher // no mutation
 	gitFile  *Rule
@@ -148,10 +153,11 @@ type policy struct {
 	extRule  *Rule
 }
 
-func newPolicy(p *rootbound.Project) (*policy, error) {
-	pol := &policy{}
+// New compiles a project's patterns; the error names the first bad one.
+func New(p *rootbound.Project) (*Policy, error) {
+	pol := &Policy{}
 	for _, g := range p.Deny {
-		r := &Rule{ID: "deny:" + g, lift: "the operator can lift it by taking the pattern out of the project's deny list"}
+		r := &Rule{ID: "deny:" + g, Lift: "the operator can lift it by taking the pattern out of the project's deny list"}
 		if err := pol.access.add(strings.TrimPrefix(strings.TrimSuffix(g, "/"), "/"), r); err != nil {
 			return nil, err
 		}
@@ -162,7 +168,7 @@ func newPolicy(p *rootbound.Project) (*policy, error) {
 			pol.access.except[n] = true
 		}
 		for _, g := range credentials {
-			r := &Rule{ID: "credentials:" + g, lift: "the operator can lift it with presets: {credentials: off}"}
+			r := &Rule{ID: "credentials:" + g, Lift: "the operator can lift it with presets: {credentials: off}"}
 			if err := pol.access.add(g, r); err != nil {
 				return nil, err
 			}
@@ -171,39 +177,44 @@ func newPolicy(p *rootbound.Project) (*policy, error) {
 	if !p.LiftExecution {
 		lift := "the operator can lift it with presets: {execution: off}"
 		for _, g := range execution {
-			if err := pol.mutation.add(g, &Rule{ID: "execution:" + g, lift: lift}); err != nil {
+			if err := pol.mutation.add(g, &Rule{ID: "execution:" + g, Lift: lift}); err != nil {
 				return nil, err
 			}
 		}
-		pol.gitFile = &Rule{ID: "execution:" + gitFile, lift: lift}
+		pol.gitFile = &Rule{ID: "execution:" + gitFile, Lift: lift}
 	}
 	if len(p.AllowExtensions) > 0 {
 		pol.ext = map[string]bool{}
 		for _, e := range p.AllowExtensions {
 			pol.ext[fold("."+strings.TrimPrefix(e, "."))] = true
 		}
-		pol.extRule = &Rule{ID: "allow_extensions", lift: "the operator can add the extension to allow_extensions"}
+		pol.extRule = &Rule{ID: "allow_extensions", Lift: "the operator can add the extension to allow_extensions"}
 	}
 	return pol, nil
 }
 
-// CheckRules compiles a project's patterns and reports the first bad one, for configuration checks.
-func CheckRules(p rootbound.Project) error {
-	_, err := newPolicy(&p)
-	return err
+// Access judges access to the folded path by patterns alone, for spellings of which it is not known what they are.
+func (pol *Policy) Access(p string) *Rule { return pol.access.path(p) }
+
+// Mutation is Access for changes.
+func (pol *Policy) Mutation(p string) *Rule {
+	if r := pol.access.path(p); r != nil {
+		return r
+	}
+	return pol.mutation.path(p)
 }
 
-// read judges access to the folded path p; dir: it is a directory.
-func (pol *policy) read(p string, dir bool) *Rule {
+// Read judges access to the folded path p; dir: it is a directory.
+func (pol *Policy) Read(p string, dir bool) *Rule {
 	if r := pol.access.path(p); r != nil {
 		return r
 	}
 	return pol.extension(p, dir)
 }
 
-// mutate judges a change of the entry at the folded path p; dir: it is or becomes a directory.
-func (pol *policy) mutate(p string, dir bool) *Rule {
-	if r := pol.read(p, dir); r != nil {
+// Mutate judges a change of the entry at the folded path p; dir: it is or becomes a directory.
+func (pol *Policy) Mutate(p string, dir bool) *Rule {
+	if r := pol.Read(p, dir); r != nil {
 		return r
 	}
 	if r := pol.mutation.path(p); r != nil {
@@ -215,9 +226,9 @@ func (pol *policy) mutate(p string, dir bool) *Rule {
 	return nil
 }
 
-// move judges a directory (or a link, which may lead to one) that is moved away from or to the folded path p: a
+// Move judges a directory (or a link, which may lead to one) that is moved away from or to the folded path p: a
 // directory that begins a longer pattern cannot be moved or be a destination.
-func (pol *policy) move(p string) *Rule {
+func (pol *Policy) Move(p string) *Rule {
 	name := path.Base(p)
 	if r := pol.access.heads[name]; r != nil {
 		return r
@@ -225,10 +236,10 @@ func (pol *policy) move(p string) *Rule {
 	return pol.mutation.heads[name]
 }
 
-// node judges one entry of a walk whose ancestors were judged before: hidden or not. p is asked for only where a name hits.
-func (pol *policy) node(name string, dir bool, p func() string) *Rule {
+// Node judges one entry of a walk whose ancestors were judged before: hidden or not. p is asked for only where a name hits.
+func (pol *Policy) Node(name string, dir bool, p func() string) *Rule {
 	f := fold(name)
-	if r := pol.access.self(f, func() string { return foldPath(p()) }); r != nil {
+	if r := pol.access.self(f, func() string { return Fold(p()) }); r != nil {
 		return r
 	}
 	if pol.ext == nil {
@@ -237,9 +248,9 @@ func (pol *policy) node(name string, dir bool, p func() string) *Rule {
 	return pol.extension(f, dir)
 }
 
-// entry judges one entry of a tree that is moved, whose ancestors were judged before.
-func (pol *policy) entry(p, name string, dir bool) *Rule {
-	f, at := fold(name), func() string { return foldPath(p) }
+// Entry judges one entry of a tree that is moved, whose ancestors were judged before.
+func (pol *Policy) Entry(p, name string, dir bool) *Rule {
+	f, at := fold(name), func() string { return Fold(p) }
 	if r := pol.access.self(f, at); r != nil {
 		return r
 	}
@@ -252,7 +263,7 @@ func (pol *policy) entry(p, name string, dir bool) *Rule {
 	return pol.extension(f, dir)
 }
 
-func (pol *policy) extension(p string, dir bool) *Rule {
+func (pol *Policy) extension(p string, dir bool) *Rule {
 	if pol.ext == nil || dir || p == "" || pol.ext[path.Ext(p)] {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package guard
+package spelling
 
 import (
 	"strings"
@@ -6,7 +6,8 @@ import (
 	"github.com/rootbound/rootbound"
 )
 
-func isAbs(p string) bool {
+// IsAbs reports whether a path argument starts at the root of the file system.
+func IsAbs(p string) bool {
 	return len(p) >= 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/')
 }
 
@@ -23,7 +24,7 @@ func checkOS(p string) *rootbound.Error {
 	}
 	rest := p
 	if len(p) >= 2 && p[1] == ':' {
-		if !isAbs(p) {
+		if !IsAbs(p) {
 			return bad("relative to a drive")
 		}
 		rest = p[3:]

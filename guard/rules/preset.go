@@ -1,4 +1,4 @@
-package guard
+package rules
 
 // The patterns of the two presets (contract §5). Each begins anywhere in a project ("**/"), names are compared case- and
 // NFC-folded. A trailing "/**" covers the directory and everything below it. docs/rules.md is generated from these lists.

@@ -1,4 +1,4 @@
-package guard
+package rules
 
 import (
 	"flag"
@@ -15,7 +15,7 @@ func TestRulesDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Rules
 
-Generated from the patterns in the package guard by ` + "`make docs`" + `; do not edit.
+Generated from the patterns in the package guard/rules by ` + "`make docs`" + `; do not edit.
 
 Rules judge what was *reached* as well as what was written, in the project the object lies in. Names are compared folded: case,
 Unicode normalization, ignorable characters, trailing dots and blanks make no difference, on any file system. A pattern that ends
@@ -73,7 +73,7 @@ service or a test decides what runs when a person or a CI builds the project. A 
 name and is not covered. Secrets under other names are not known to be secrets: add them to ` + "`deny:`" + `. A hard link to a secret that
 lies in the project under another name is readable (` + "`hardlinks: deny`" + ` refuses to read files with several names).
 `)
-	const file = "../docs/rules.md"
+	const file = "../../docs/rules.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,132 @@
+package guard
+
+import (
+	"errors"
+	"path"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
+)
+
+// maxClimbs bounds the ".." of one path: what each climbs out of is judged.
+const maxClimbs = 64
+
+// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
+// passes through a denied name and climbs out again, as that would tell whether the name exists.
+func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
+	for i, n := 0, 0; ; {
+		at := strings.Index(p.rest[i:], "..")
+		if at < 0 {
+			return g.textRule(t, p, mutation)
+		}
+		at, i = i+at, i+at+2
+		if at > 0 && p.rest[at-1] != '/' || i < len(p.rest) && p.rest[i] != '/' {
+			continue // part of a name
+		}
+		if n++; n > maxClimbs {
+			return refuse(rootbound.LimitReached, "too many .. in the path")
+		}
+		if err := g.passed(t, place{p.grant, p.rest[:at]}); err != nil {
+			return err
+		}
+	}
+}
+
+// passed judges a directory that a path climbs out of: as written, and where it leads.
+func (g *Guard) passed(t *Target, p place) error {
+	if err := g.textRule(t, p, false); err != nil {
+		return err
+	}
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
+	if err != nil {
+		return nil // the whole path meets it too, and is refused in its own words
+	}
+	defer o.Close()
+	var project *rootbound.Project
+	var rel string
+	if err := t.locate(o.At(), o.Mark(), &project, &rel); err != nil {
+		return err
+	}
+	return g.judgeReached(t, project, rel, o.Info(), o.At(), false)
+}
+
+// textRule applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
+func (g *Guard) textRule(t *Target, p place, mutation bool) error {
+	gr := &t.snap.Grants[p.grant]
+	project, at := gr.Project, p.within(t.snap)
+	if len(t.snap.Marks) > 1 {
+		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.rest), "/")
+		longest := len(strings.TrimRight(gr.Root.Path(), "/"))
+		for _, m := range t.snap.Marks {
+			inner := m.Root.Path()
+			if len(inner) > longest && (here == inner || strings.HasPrefix(here, inner+"/")) {
+				project, at, longest = m.Project, rules.Fold(strings.TrimPrefix(here[len(inner):], "/")), len(inner)
+			}
+		}
+	}
+	pol, err := g.policy(project)
+	if err != nil {
+		return err
+	}
+	if mutation {
+		return t.rule(pol.Mutation(at))
+	}
+	return t.rule(pol.Access(at))
+}
+
+// veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
+// the rest of the spelling after it.
+func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Reason {
+	case rootbound.NotFound, rootbound.ParentMissing, rootbound.NotADirectory, rootbound.IsADirectory, rootbound.SpecialFile,
+		rootbound.PathInvalid, rootbound.PathUnresolvable, rootbound.Exists:
+	default:
+		return err
+	}
+	rest := ""
+	at := strings.TrimRight(p.rest, "/")
+	for range 256 {
+		if at == "" {
+			return err
+		}
+		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: at}, true)
+		if eerr != nil {
+			dir, name := path.Split(at)
+			if name == ".." { // its own name is met next
+				name = ""
+			}
+			at, rest = strings.TrimRight(dir, "/"), join(name, rest)
+			continue
+		}
+		reached, mark := entry.At(), entry.Mark()
+		entry.Close()
+		var project *rootbound.Project
+		var rel string
+		if lerr := t.locate(reached, mark, &project, &rel); lerr != nil {
+			return lerr
+		}
+		if g.ownPath(t.absolute(reached)) {
+			return t.rule(ownRule)
+		}
+		pol, perr := g.policy(project)
+		if perr != nil {
+			return perr
+		}
+		folded := rules.Fold(strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"))
+		r := pol.Access(folded)
+		if mutation {
+			r = pol.Mutation(folded)
+		}
+		if r != nil {
+			return t.rule(r)
+		}
+		return err
+	}
+	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
+}
