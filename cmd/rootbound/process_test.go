@@ -174,6 +174,10 @@ func TestEveryRevisionOnOnePipe(t *testing.T) {
 			if m := p.receive(); firstText(m) != "hello\n" || m.Result["resultType"] != nil {
 				t.Errorf("%+v", m)
 			}
+			p.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"no_such_tool"}}`)
+			if m := p.receive(); m.Error == nil || m.Error.Code != -32602 {
+				t.Errorf("an unknown tool: %+v", m)
+			}
 			// A modern request on the same pipe is served too.
 			p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"a.txt"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
 			if m := p.receive(); firstText(m) != "hello\n" {

@@ -52,3 +52,18 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkNew is what a start costs beside the process itself: hosts that probe start a server twice.
+func BenchmarkNew(b *testing.B) {
+	dir := b.TempDir()
+	b.ReportAllocs()
+	for b.Loop() {
+		s, err := New(Options{Version: "bench", Projects: []rootbound.Project{{ID: "p", Dir: dir, Rights: rootbound.ReadWrite}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
