@@ -106,9 +106,7 @@ func inner(m *testing.M) int {
 	}
 	if os.Getenv("RB_CASES_KEEP") == "" {
 		os.RemoveAll(base)
-		if !rig.Foreign() && os.Getenv("ROOTBOUND_BIN") == "" {
-			rig.Clean()
-		}
+		rig.Clean()
 	}
 	return code
 }

@@ -20,9 +20,7 @@ import (
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if os.Getenv("ROOTBOUND_BIN") == "" {
-		rig.Clean()
-	}
+	rig.Clean()
 	os.Exit(code)
 }
 

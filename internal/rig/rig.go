@@ -11,8 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
+
+// place is the directory of the built server, once there is one.
+var place atomic.Pointer[string]
 
 // build is done once for a process; the directory is left to the caller of Clean.
 var build = sync.OnceValues(func() (string, error) {
@@ -20,6 +24,7 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	place.Store(&dir)
 	if err := os.Chmod(dir, 0o755); err != nil { // some servers run as another user
 		return "", err
 	}
@@ -134,9 +139,9 @@ func Server(tb testing.TB) []string {
 	return []string{Binary(tb), "serve"}
 }
 
-// Clean removes what was built. To be called after the last test.
+// Clean removes what was built, if anything was. To be called after the last test.
 func Clean() {
-	if bin, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(bin))
+	if dir := place.Load(); dir != nil {
+		os.RemoveAll(*dir)
 	}
 }
