@@ -84,7 +84,7 @@ var registry = []reasonText{
 	{ParentMissing, "the directory that should hold it does not exist", "Create that directory first with create_directory."},
 	{SpecialFile, "not a regular file or directory", "Use another path: pipes, sockets, devices and kernel files are not served."},
 	{CrossRootMove, "the move would leave its project", "Keep both ends in one project, or ask the operator for moves: across."},
-	{CrossDevice, "the two ends are on different file systems", "Write the content at the destination, or ask the operator for copy_across."},
+	{CrossDevice, "the two ends are on different file systems", "Write the content at the destination, or ask the operator for copy_across: true in the project of each end."},
 	{MovedOut, "the directory was moved out of the project while the call worked in it", "Check where the directory is now, then send the call again."},
 	{VersionConflict, "the file is not the version that was expected", "Read it again and repeat the change on what it holds now."},
 	{VersionPartial, "the version comes from a read that was cut", "Read the whole file first, or use edit_file."},

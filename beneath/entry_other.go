@@ -3,7 +3,6 @@
 package beneath
 
 import (
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -286,13 +285,13 @@ type Staged struct {
 
 // Stage makes a temporary file in the parent directory with the permission bits of like.
 func (e *Entry) Stage(like *Object, journal func(name string, id ObjectID) error) (*Staged, error) {
-	s := &Staged{entry: e, name: TempPrefix + strings.ToLower(rand.Text())}
+	s := &Staged{entry: e, name: tempName()}
 	mode := fs.FileMode(0o666)
 	if like != nil {
 		mode, s.mode = 0o600, like.info.Mode.Perm()
 	}
 	var err error
-	if s.f, err = e.dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
+	if s.f, err = e.dir.OpenFile(s.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); err != nil {
 		return nil, fail(err)
 	}
 	i, err := infoOfFile(s.f)

@@ -1,6 +1,7 @@
 package beneath
 
 import (
+	"crypto/rand"
 	"slices"
 	"strings"
 
@@ -33,6 +34,19 @@ func noise(text string) int {
 		n--
 	}
 	return n
+}
+
+// plainName reports whether name can be one entry of a directory.
+func plainName(name string) bool {
+	return name != "" && name != "." && name != ".." && len(name) <= maxName && !strings.ContainsAny(name, "/\x00")
+}
+
+func tempName() string { return TempPrefix + strings.ToLower(rand.Text()) }
+
+// beside is name in the directory that holds at.
+func beside(at Ref, name string) Ref {
+	dir, _, _ := splitLast(at.Path)
+	return Ref{at.Root, join(dir, name)}
 }
 
 // onlyNoise reports whether p has no real component left.

@@ -2,7 +2,6 @@ package beneath
 
 import (
 	"bytes"
-	"crypto/rand"
 	"io/fs"
 	"strings"
 
@@ -52,7 +51,7 @@ func (e *Entry) Stage(like *Object, journal func(name string, id ObjectID) error
 	}
 	for range 16 {
 		s.name = tempName()
-		fd, err := openAt(e.dir.fd, s.name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, mode)
+		fd, err := openAt(e.dir.fd, s.name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL, mode)
 		if err == unix.EEXIST {
 			continue
 		}
@@ -79,9 +78,8 @@ func (e *Entry) Stage(like *Object, journal func(name string, id ObjectID) error
 	return s, nil
 }
 
-func tempName() string { return TempPrefix + strings.ToLower(rand.Text()) }
-
-// attributes reads what is kept of o. An O_PATH handle cannot read them, so the entry is opened and compared.
+// attributes reads what is kept of o. An O_PATH handle cannot read them, so the entry e, which holds o, is opened and
+// compared; nil: o is open for reading.
 func (o *Object) attributes(e *Entry) (*attributes, error) {
 	if err := o.hold(); err != nil {
 		return nil, err
@@ -94,7 +92,7 @@ func (o *Object) attributes(e *Entry) (*attributes, error) {
 	a := &attributes{mode: uint32(info.Mode & fs.ModePerm), uid: info.UID, gid: info.GID, values: map[string][]byte{}}
 	fd := o.h.fd
 	names, err := listAttributes(fd)
-	if err == unix.EBADF {
+	if err == unix.EBADF && e != nil {
 		if fd, err = openAt(e.dir.fd, e.name, asRead, 0); err != nil {
 			return nil, fail(err)
 		}
@@ -111,7 +109,7 @@ func (o *Object) attributes(e *Entry) (*attributes, error) {
 		return nil, fail(err)
 	}
 	for _, name := range names {
-		if name != aclName && !strings.HasPrefix(name, "user.") {
+		if name != aclName && name != defaultACL && !strings.HasPrefix(name, "user.") {
 			continue
 		}
 		if v, err := readAttribute(fd, name); err == nil {
@@ -188,38 +186,50 @@ func (s *Staged) Sync() error {
 	return fail(fsync(s.fd))
 }
 
-// settle gives the file what like had. The group's bits go only to that group: if it cannot be kept, others' bits are
-// all that a new group gets, and the ACL, which speaks of the old one, is left out.
+// settle gives the file what like had.
 func (s *Staged) settle() error {
 	a := s.like
 	if a == nil {
 		return nil
 	}
 	s.like = nil
+	return a.give(s.fd)
+}
+
+// give hands the attributes on. The group's bits go only to that group: if it cannot be kept, others' bits are all that
+// a new group gets, and the ACL, which speaks of the old one, is left out.
+func (a *attributes) give(fd int) error {
 	mode := a.mode
 	groupKept := true
-	if err := unix.Fchown(s.fd, int(a.uid), int(a.gid)); err != nil {
-		if err := unix.Fchown(s.fd, -1, int(a.gid)); err != nil {
+	if err := unix.Fchown(fd, int(a.uid), int(a.gid)); err != nil {
+		if err := unix.Fchown(fd, -1, int(a.gid)); err != nil {
 			groupKept = false
 		}
 	}
 	if !groupKept {
-		if now, err := statFd(s.fd); err == nil && now.GID == a.gid {
+		if now, err := statFd(fd); err == nil && now.GID == a.gid {
 			groupKept = true
 		} else {
-			mode = mode&^0o070 | mode&(mode&0o007)<<3
+			mode = asOthers(mode)
 		}
 	}
 	for name, v := range a.values {
-		if name == aclName && !groupKept {
+		if (name == aclName || name == defaultACL) && !groupKept {
 			continue
 		}
-		if err := unix.Fsetxattr(s.fd, name, v, 0); err != nil && err != unix.ENOTSUP && err != unix.EPERM {
+		err := unix.Fsetxattr(fd, name, v, 0)
+		if err != nil && err != unix.ENOTSUP && err != unix.EPERM {
 			return err
 		}
+		if err != nil && name == aclName { // with an ACL the group's bits are its mask, which may be more than the group had
+			mode = asOthers(mode)
+		}
 	}
-	return unix.Fchmod(s.fd, mode)
+	return unix.Fchmod(fd, mode)
 }
+
+// asOthers leaves the group those bits that others have too.
+func asOthers(mode uint32) uint32 { return mode&^0o070 | mode&(mode&0o007)<<3 }
 
 // Publish makes the file visible under the entry's name. old == nil: nothing may exist there (exists). Else what is
 // there must be *old in identity, size, mtime and ctime: it is exchanged, verified once more, and swapped back if

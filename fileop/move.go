@@ -3,6 +3,7 @@ package fileop
 import (
 	"context"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -12,6 +13,7 @@ type Mover interface {
 	Dest() *beneath.Entry
 	Source() beneath.Info // what was authorized to move
 	Commit(publish func() error) error
+	Copier
 }
 
 // Moved is the effect of a move.
@@ -22,12 +24,19 @@ type Moved struct {
 // Move renames what the source holds; it must still be the object that was authorized. Without overwrite an existing
 // destination is exists, by the kernel and not by a look before. Errors: exists, cross_device, version_conflict (another
 // object took the source's name), path_invalid (into itself), cancelled, and those of t.
+//
+// Between two file systems it copies where t allows it, and refuses with cross_device otherwise: the copy is synced, read
+// back and published as a whole, then the source is removed. An error before that leaves the source whole and nothing at
+// the destination; an error after it says in Detail that the copy is complete and what of the source was removed.
 func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 	if err := cancelled(ctx); err != nil {
 		return Moved{}, err
 	}
 	from, to := t.Entry(), t.Dest()
 	warn, err := commit(t.Commit, func() error { return from.Rename(to, t.Source().ID, overwrite) })
+	if reasonOf(err) == rootbound.CrossDevice && t.CopiesAcross() {
+		return moveAcross(ctx, t)
+	}
 	if err != nil {
 		return Moved{}, err
 	}

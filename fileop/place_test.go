@@ -1,6 +1,7 @@
 package fileop
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -50,6 +51,19 @@ func (p *place) Commit(publish func() error) error {
 		return p.around(publish)
 	}
 	return publish()
+}
+
+func (p *place) CopiesAcross() bool         { return false }
+func (p *place) Overwritten() *beneath.Info { return nil }
+func (p *place) Copied(int64) error         { return nil }
+func (p *place) Tree(context.Context, func(*beneath.Node) error) error {
+	return io.ErrClosedPipe
+}
+func (p *place) StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error) {
+	return at.Stage(from, nil)
+}
+func (p *place) Temporary(*beneath.Entry, beneath.ObjectID, *beneath.Info) (func(), error) {
+	return func() {}, nil
 }
 
 func (p *place) close() {

@@ -17,25 +17,14 @@ func (t *Target) Stage() (*beneath.Staged, error) {
 	if t.entry == nil || t.staged != nil {
 		return nil, refuse(rootbound.InternalError, "")
 	}
-	var journal func(string, beneath.ObjectID) error
-	if t.g.opt.Journal != nil {
-		journal = func(name string, id beneath.ObjectID) (err error) {
-			at := t.entry.At()
-			dir := ""
-			for i := len(at.Path) - 1; i >= 0; i-- {
-				if at.Path[i] == '/' {
-					dir = at.Path[:i]
-					break
-				}
-			}
-			var old *beneath.Info
-			if t.obj != nil {
-				was := t.obj.Info()
-				old = &was
-			}
-			t.forget, err = t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id, old)
-			return err
+	journal := func(name string, id beneath.ObjectID) (err error) {
+		var old *beneath.Info
+		if t.obj != nil {
+			was := t.obj.Info()
+			old = &was
 		}
+		t.forget, err = t.journal(t.entry.At(), name, id, old)
+		return err
 	}
 	s, err := t.entry.Stage(t.obj, journal)
 	t.touch()
@@ -49,11 +38,20 @@ func (t *Target) Stage() (*beneath.Staged, error) {
 // Commit publishes under a lease of the generation the target was judged in. publish makes only system calls that show
 // an effect under a name; the handles check right before and after it that the parents lie beneath their roots.
 func (t *Target) Commit(publish func() error) error {
-	if max := t.project.MaxWrite; max > 0 && t.staged != nil && t.staged.Size() > max {
+	in := t.project
+	if t.dest != nil {
+		in = t.destProject
+	}
+	if max := in.MaxWrite; max > 0 && t.staged != nil && t.staged.Size() > max {
 		return refuse(rootbound.TooLarge, "max_write of the project")
 	}
 	if err := t.use.CheckRoot(t.grant, true); err != nil {
 		return err
+	}
+	if t.dest != nil && t.dest.At().Root != t.grant {
+		if err := t.use.CheckRoot(t.dest.At().Root, true); err != nil {
+			return atDest(t, err)
+		}
 	}
 	return t.lease(publish)
 }

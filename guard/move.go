@@ -108,7 +108,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 		if err := g.moveHeads(t); err != nil {
 			return err
 		}
-		return g.judgeTree(ctx, t)
+		return g.judgeTree(ctx, t, nil)
 	}
 	return nil
 }
@@ -173,7 +173,8 @@ func (g *Guard) moveHeads(t *Target) error {
 }
 
 // judgeTree judges a directory that is moved entry by entry, at its source and at its destination, up to the bound.
-func (g *Guard) judgeTree(ctx context.Context, t *Target) error {
+// visit, which may be nil, is shown what may move.
+func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.Node) error) error {
 	o, err := t.entry.Open(beneath.Dir)
 	if err != nil {
 		return err
@@ -221,6 +222,9 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target) error {
 		}
 		if r := to.Entry(join(t.destRel, rest), node.Name(), dir); r != nil {
 			return beneath.Stop, atDest(t, t.rule(r))
+		}
+		if visit != nil {
+			return beneath.Into, visit(node)
 		}
 		return beneath.Into, nil
 	}, func(_ beneath.Ref, err error) {

@@ -286,7 +286,7 @@ func (t *Target) drop() {
 	if t.dest != nil {
 		t.dest.Close()
 	}
-	t.obj, t.entry, t.dest, t.src, t.rules = nil, nil, nil, beneath.Info{}, nil
+	t.obj, t.entry, t.dest, t.src, t.old, t.rules = nil, nil, nil, beneath.Info{}, nil, nil
 	t.rec.Canonical = ""
 }
 

@@ -77,7 +77,7 @@ then the innermost decides. A directory that does not exist yet is served when i
 | ` + "`mounts`" + ` | ` + "`allow`" + ` | ` + "`deny`" + ` refuses to cross a mount point below the project |
 | ` + "`hardlinks`" + ` | ` + "`allow`" + ` | ` + "`deny`" + ` refuses to read files with several names; not a boundary |
 | ` + "`moves`" + ` | ` + "`within`" + ` | ` + "`across`" + ` lets files move to another project, if both say it; leaving one needs the right ` + "`delete`" + ` there |
-| ` + "`copy_across`" + ` | ` + "`false`" + ` | read and without effect so far: a move to another file system is ` + "`cross_device`" + ` |
+| ` + "`copy_across`" + ` | ` + "`false`" + ` | a move to another file system copies, syncs, compares and then removes the source, if the project of each end says so; else it is ` + "`cross_device`" + ` |
 
 With projects or directory arguments the roots mode ` + "`client`" + ` is a mistake. ` + "`--read-only`" + ` takes every right that changes something from the projects of the file too.
 `)

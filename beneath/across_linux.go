@@ -1,0 +1,184 @@
+package beneath
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// What a copy to another file system needs beside Stage and Rename: names inside a held directory, a directory that is
+// not visible under its final name yet, reading back, and handing on what is not content.
+
+const defaultACL = "system.posix_acl_default" // directories only
+
+// Entry is the place of name, one plain component, in the directory o.
+func (o *Object) Entry(name string) (*Entry, error) {
+	if !plainName(name) {
+		return nil, refuse(rootbound.PathInvalid, "", nil)
+	}
+	if !o.IsDir() {
+		return nil, refuse(rootbound.NotADirectory, "", nil)
+	}
+	if err := o.hold(); err != nil {
+		return nil, err
+	}
+	return &Entry{dir: &o.h, set: o.set, at: Ref{o.at.Root, join(o.at.Path, name)}, name: name, dirInfo: o.info, mark: o.mark, linked: o.linked}, nil
+}
+
+// Beside is the entry of a fresh temporary name in the same directory. Nothing is made.
+func (e *Entry) Beside() (*Entry, error) {
+	if err := e.hold(); err != nil {
+		return nil, err
+	}
+	name := tempName()
+	return &Entry{dir: e.dir, set: e.set, at: beside(e.at, name), name: name, dirInfo: e.dirInfo, mark: e.mark, linked: e.linked}, nil
+}
+
+// Writable is nil if this process may make and remove names in the parent: what a rename would ask for at both ends and
+// a copy finds out too late. An answer for now; io_error as access(2) says it.
+func (e *Entry) Writable() error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	return fail(unix.Faccessat(e.dir.fd, ".", unix.W_OK|unix.X_OK, 0))
+}
+
+// MkdirPrivate makes a directory that only this user may enter and opens it: the beginning of a tree that is published
+// by Rename. Errors as Mkdir and Open.
+func (e *Entry) MkdirPrivate() (*Object, error) {
+	if err := e.hold(); err != nil {
+		return nil, err
+	}
+	defer e.dir.drop()
+	if err := unix.Mkdirat(e.dir.fd, e.name, 0o700); err != nil {
+		return nil, fail(err)
+	}
+	o, err := e.Open(Dir)
+	if err != nil {
+		_ = unix.Unlinkat(e.dir.fd, e.name, unix.AT_REMOVEDIR)
+	}
+	return o, err
+}
+
+// RemoveTemporary removes a temporary file or tree whose identity is want, wherever its directory was moved meanwhile:
+// what was never published is nobody's. It refuses every name but a temporary one, follows no link and crosses no
+// mount. version_conflict: something else is there.
+func (e *Entry) RemoveTemporary(want ObjectID) error {
+	if !strings.HasPrefix(e.name, TempPrefix) {
+		return refuse(rootbound.InternalError, "", nil)
+	}
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	return fail(removeTree(e.dir.fd, e.name, want))
+}
+
+func removeTree(dir int, name string, want ObjectID) error {
+	i, err := statAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if !i.ID.Same(want) {
+		return refuse(rootbound.VersionConflict, "", nil)
+	}
+	if i.Mode.IsDir() {
+		if err := emptyDir(dir, name, i.ID); err != nil {
+			return err
+		}
+	}
+	return unlink(dir, name, i)
+}
+
+func emptyDir(dir int, name string, want ObjectID) error {
+	fd, err := openAt(dir, name, asRead, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if now, err := statFd(fd); err != nil || now.ID != want {
+		return refuse(rootbound.VersionConflict, "", err)
+	}
+	_ = unix.Fchmod(fd, 0o700) // it may have been given the bits of a directory nothing can be removed from
+	t := tree{ctx: context.Background(), buf: make([]byte, 32<<10)}
+	l := listing{fd: fd}
+	if err := t.read(&l, ""); err != nil {
+		return err
+	}
+	for _, d := range l.sorted {
+		name := l.names[d.off : d.off+uint32(d.len)]
+		i, err := statAt(fd, name)
+		if err == unix.ENOENT || err == nil && i.ID.Mount != want.Mount {
+			continue // of a mount the kernel says EBUSY when its place is to be removed
+		}
+		if err == nil {
+			err = removeTree(fd, name, i.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Resemble gives the directory o what from has beside its entries: permission bits (never set-id or sticky), the owner
+// where allowed, ACLs, user.* attributes and times; and makes o durable. After its last entry was made.
+func (o *Object) Resemble(from *Object) error {
+	a, err := from.attributes(nil)
+	if err != nil {
+		return err
+	}
+	if err := o.hold(); err != nil {
+		return err
+	}
+	defer o.h.drop()
+	setTimes(o.h.fd, from.info)
+	if err := a.give(o.h.fd); err != nil {
+		return fail(err)
+	}
+	if err := fsync(o.h.fd); err != nil && err != unix.EINVAL {
+		return fail(err)
+	}
+	return nil
+}
+
+// Date gives the file the access and modification times of i, where the system can. After the last Write.
+func (s *Staged) Date(i Info) { setTimes(s.fd, i) }
+
+// setTimes needs utimensat(2) with AT_EMPTY_PATH, Linux 5.8. Times are a courtesy: without them the copy is whole.
+func setTimes(fd int, i Info) {
+	at := func(t time.Time) unix.Timespec {
+		ts, err := unix.TimeToTimespec(t)
+		if err != nil || t.IsZero() {
+			return unix.Timespec{Nsec: unix.UTIME_OMIT}
+		}
+		return ts
+	}
+	_ = unix.UtimesNanoAt(fd, "", []unix.Timespec{at(i.ATime), at(i.MTime)}, unix.AT_EMPTY_PATH)
+}
+
+// ReadAt reads back what was written, like io.ReaderAt; after Sync from the disk where the system lets go of its cache.
+func (s *Staged) ReadAt(p []byte, off int64) (int, error) {
+	if off == 0 {
+		_ = unix.Fadvise(s.fd, 0, 0, unix.FADV_DONTNEED)
+	}
+	done := 0
+	for done < len(p) {
+		n, err := unix.Pread(s.fd, p[done:], off+int64(done))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return done, fail(err)
+		case n == 0:
+			return done, io.EOF
+		default:
+			done += n
+		}
+	}
+	return done, nil
+}

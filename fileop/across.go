@@ -1,0 +1,275 @@
+package fileop
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Copier is what a move needs when the kernel cannot rename because the ends are on different file systems.
+type Copier interface {
+	CopiesAcross() bool
+	Overwritten() *beneath.Info // what was judged at the destination and may be replaced, nil for nothing
+	// Tree shows each entry below the source that may move, and refuses as a whole what may not.
+	Tree(ctx context.Context, visit func(*beneath.Node) error) error
+	// StageCopy makes the temporary file for a copy of from at Dest, or at an entry of a temporary tree.
+	StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error)
+	// Temporary remembers a temporary name that is not one of StageCopy, until forget: a tree of identity id, or the
+	// version old of a file that is about to be removed.
+	Temporary(at *beneath.Entry, id beneath.ObjectID, old *beneath.Info) (forget func(), err error)
+	// Copied is told of bytes as they pass, also of none; it fails once nothing may be changed any more.
+	Copied(n int64) error
+}
+
+const (
+	copyChunk = 256 << 10
+	copySync  = 16 << 20 // bytes after which the copy is synced, so that no single sync takes as long as the whole file
+)
+
+// crossing is one move by copy: copy, sync, verify, publish in a lease, sync the directory, remove the source in leases
+// of its own. Nothing is visible and the source is untouched until the copy is published as a whole.
+type crossing struct {
+	t          Mover
+	read, back []byte
+	names      bool // a file had several names, and the copy is none of them
+}
+
+func moveAcross(ctx context.Context, t Mover) (Moved, error) {
+	c := &crossing{t: t, read: make([]byte, copyChunk), back: make([]byte, copyChunk)}
+	src := t.Source()
+	if err := copyable(src, t.Entry().Key().Dir); err != nil {
+		return Moved{}, err
+	}
+	for _, end := range []*beneath.Entry{t.Dest(), t.Entry()} { // as the rename would have asked
+		if err := end.Writable(); err != nil {
+			return Moved{}, failed(err)
+		}
+	}
+	move := c.file
+	if src.Mode.IsDir() {
+		move = c.tree
+	}
+	warn, err := move(ctx)
+	if err != nil {
+		return Moved{}, err
+	}
+	if c.names {
+		warn = append(warn, "a file with several names was copied: the other names keep the old file")
+	}
+	return Moved{Warnings: warn}, nil
+}
+
+// copyable refuses what a copy cannot bring to another file system: links, special files and mount points.
+func copyable(i beneath.Info, dir beneath.ObjectID) error {
+	kind := i.Mode.Type()
+	switch {
+	case kind&fs.ModeSymlink != 0:
+		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "there is a link, and a copy never makes links",
+			Next: "Leave links where they are and move the files and directories without them."}
+	case kind != 0 && kind != fs.ModeDir:
+		return &rootbound.Error{Reason: rootbound.SpecialFile}
+	case i.ID.Mount != dir.Mount:
+		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "there is a mount point, which cannot be moved",
+			Next: "Move what lies in it part by part."}
+	}
+	return nil
+}
+
+func (c *crossing) file(ctx context.Context) (warn []string, err error) {
+	from, to := c.t.Entry(), c.t.Dest()
+	o, err := from.Open(beneath.File)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer o.Close()
+	was := o.Info()
+	if !was.ID.Same(c.t.Source().ID) {
+		return nil, changed()
+	}
+	s, err := c.copyFile(ctx, to, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	warn, err = commit(c.t.Commit, func() error {
+		if err := still(from, was); err != nil {
+			return err
+		}
+		_, err := s.Publish(c.t.Overwritten())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := to.SyncDir(); err != nil { // a crash could lose the copy, so the source has to stay
+		return nil, half(err, "the source was not removed")
+	}
+	if err := c.removeFile(ctx, from, was); err != nil {
+		return nil, half(err, "the source was not removed")
+	}
+	if from.SyncDir() != nil {
+		warn = append(warn, notDurable)
+	}
+	return warn, nil
+}
+
+// copyFile stages a copy of from at the entry at: written, synced, read back and compared, and still the version that
+// was opened. The caller closes it.
+func (c *crossing) copyFile(ctx context.Context, at *beneath.Entry, from *beneath.Object) (s *beneath.Staged, err error) {
+	if err := c.alive(ctx, 0); err != nil {
+		return nil, err
+	}
+	if s, err = c.t.StageCopy(at, from); err != nil {
+		return nil, failed(err)
+	}
+	was := from.Info()
+	c.names = c.names || was.Links > 1
+	if err = c.write(ctx, s, from); err == nil {
+		err = c.verify(ctx, s, from)
+	}
+	if err == nil {
+		var now beneath.Info
+		if now, err = from.Stat(); err == nil && now.Version() != was.Version() {
+			err = changed()
+		}
+	}
+	if err != nil {
+		s.Close()
+		return nil, failed(err)
+	}
+	return s, nil
+}
+
+func (c *crossing) write(ctx context.Context, s *beneath.Staged, from *beneath.Object) error {
+	size := from.Info().Size
+	for off := int64(0); off < size; {
+		p := c.read[:min(copyChunk, size-off)]
+		if n, err := from.ReadAt(p, off); n < len(p) {
+			return short(err)
+		}
+		if _, err := s.Write(p); err != nil {
+			return err
+		}
+		off += int64(len(p))
+		if off%copySync == 0 {
+			if err := s.Sync(); err != nil {
+				return err
+			}
+		}
+		if err := c.alive(ctx, int64(len(p))); err != nil {
+			return err
+		}
+	}
+	s.Date(from.Info())
+	return s.Sync()
+}
+
+func (c *crossing) verify(ctx context.Context, s *beneath.Staged, from *beneath.Object) error {
+	size := from.Info().Size
+	for off := int64(0); off < size; {
+		n := min(copyChunk, size-off)
+		p, q := c.read[:n], c.back[:n]
+		if n, err := from.ReadAt(p, off); n < len(p) {
+			return short(err)
+		}
+		if n, err := s.ReadAt(q, off); n < len(q) || !bytes.Equal(p, q) {
+			if now, serr := from.Stat(); serr == nil && now.Version() != from.Info().Version() {
+				return changed()
+			}
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the copy reads back differently from what was written", Err: err}
+		}
+		off += n
+		if err := c.alive(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alive asks whether to go on.
+func (c *crossing) alive(ctx context.Context, n int64) error {
+	if err := c.t.Copied(n); err != nil {
+		return err
+	}
+	return cancelled(ctx)
+}
+
+// removeFile takes the version was of a file away from its entry: under a temporary name first, where nobody writes, so
+// that what another program put in its place meanwhile is seen and goes back.
+func (c *crossing) removeFile(ctx context.Context, e *beneath.Entry, was beneath.Info) error {
+	if err := c.alive(ctx, 0); err != nil {
+		return err
+	}
+	aside, err := e.Beside()
+	if err != nil {
+		return err
+	}
+	defer aside.Close()
+	forget, err := c.t.Temporary(aside, beneath.ObjectID{Dev: was.ID.Dev}, &was)
+	if err != nil {
+		return err
+	}
+	defer forget()
+	_, err = commit(c.t.Commit, func() error {
+		if err := still(e, was); err != nil {
+			return err
+		}
+		if err := e.Rename(aside, was.ID, false); err != nil {
+			return err
+		}
+		now, err := aside.Lstat() // the rename itself changed ctime
+		if err == nil && (now.Size != was.Size || !now.MTime.Equal(was.MTime)) {
+			err = changed()
+		}
+		if err == nil {
+			err = aside.Remove(was.ID)
+		}
+		if err != nil {
+			_ = aside.Rename(e, was.ID, false)
+		}
+		return err
+	})
+	return err
+}
+
+// still refuses unless e holds that version now.
+func still(e *beneath.Entry, was beneath.Info) error {
+	now, err := e.Lstat()
+	if err == nil && now.Version() != was.Version() {
+		err = changed()
+	}
+	return err
+}
+
+func changed() error {
+	return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the source changed while it was copied", Retryable: true,
+		Next: "Send the call again when the source is at rest."}
+}
+
+// short tells a file that became shorter from one that cannot be read.
+func short(err error) error {
+	if reasonOf(err) != "" {
+		return err
+	}
+	return changed()
+}
+
+// half reports a move that ended between its steps (contract §4.3): the copy is in force, the source not gone.
+func half(err error, what string, args ...any) error {
+	e, ok := failed(err).(*rootbound.Error)
+	if !ok {
+		e = &rootbound.Error{Reason: rootbound.IOError, Err: err}
+	}
+	out := *e
+	out.Detail = "the copy at the destination is complete; " + fmt.Sprintf(what, args...)
+	if e.Detail != "" {
+		out.Detail += ": " + e.Detail
+	}
+	out.Next = "Both ends hold something now: compare them, then remove what is not wanted."
+	out.Retryable = false
+	return &out
+}

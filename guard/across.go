@@ -1,0 +1,88 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// What a move needs when its ends turn out to be on different file systems (copy_across).
+
+// CopiesAcross reports whether both projects of a move allow it to copy.
+func (t *Target) CopiesAcross() bool {
+	return t.destProject != nil && t.project.CopyAcross && t.destProject.CopyAcross
+}
+
+// Overwritten is what the destination of a move held when it was judged, nil for nothing.
+func (t *Target) Overwritten() *beneath.Info { return t.old }
+
+// Tree judges the directory that moves entry by entry, at its source and at its destination, up to the bound, and shows
+// visit each entry that may move.
+func (t *Target) Tree(ctx context.Context, visit func(*beneath.Node) error) error {
+	return t.g.judgeTree(ctx, t, visit)
+}
+
+// StageCopy makes the temporary file for a copy of from at the entry at, which is Dest or lies in a temporary tree beside
+// it. too_large: more than max_write of the destination's project.
+func (t *Target) StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error) {
+	if err := t.Stale(); err != nil {
+		return nil, err
+	}
+	if !t.CopiesAcross() {
+		return nil, refuse(rootbound.CrossDevice, "")
+	}
+	if max := t.destProject.MaxWrite; max > 0 && from.Info().Size > max {
+		return nil, atDest(t, refuse(rootbound.TooLarge, "max_write of the project"))
+	}
+	var journal func(string, beneath.ObjectID) error
+	if at == t.dest {
+		if t.staged != nil {
+			return nil, refuse(rootbound.InternalError, "")
+		}
+		journal = func(name string, id beneath.ObjectID) (err error) {
+			t.forget, err = t.journal(at.At(), name, id, t.old)
+			return err
+		}
+	}
+	s, err := at.Stage(from, journal)
+	t.touch()
+	if err == nil && at == t.dest {
+		t.staged = s
+	}
+	return s, err
+}
+
+// Temporary journals an entry of a temporary name before anything is put under it that a crash would leave there: a new
+// tree of identity id, or the version old of a file that is to be removed. forget when nothing is there any more.
+func (t *Target) Temporary(at *beneath.Entry, id beneath.ObjectID, old *beneath.Info) (forget func(), err error) {
+	if forget, err = t.journal(at.At(), at.Key().Name, id, old); err != nil {
+		return nil, err
+	}
+	if forget == nil {
+		forget = func() {}
+	}
+	return forget, nil
+}
+
+// Copied counts bytes and tells the watch that the file system answered. It fails as soon as the generation ends.
+func (t *Target) Copied(n int64) error {
+	t.bytes += n
+	t.touch()
+	return t.Stale()
+}
+
+// journal tells the journal of the temporary name in the directory that holds at.
+func (t *Target) journal(at beneath.Ref, name string, id beneath.ObjectID, old *beneath.Info) (forget func(), err error) {
+	if t.g.opt.Journal == nil {
+		return nil, nil
+	}
+	dir := ""
+	for i := len(at.Path) - 1; i >= 0; i-- {
+		if at.Path[i] == '/' {
+			dir = at.Path[:i]
+			break
+		}
+	}
+	return t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id, old)
+}
