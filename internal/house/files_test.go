@@ -20,14 +20,6 @@ const (
 	fileLimit = 600
 )
 
-// larger names the rooms that are allowed to be over the limit, how far, and why.
-var larger = map[string]struct {
-	lines int
-	why   string
-}{
-	"guard": {2400, "the one door holds its rules too; they are to get a room of their own"},
-}
-
 var vague = regexp.MustCompile(`^(util|utils|common|helper|helpers|manager|types|misc)(_|\.go|$)`)
 
 func files(t *testing.T, rooms []pkg) {
@@ -130,17 +122,9 @@ func sizes(t *testing.T, rooms []pkg) {
 				t.Logf("%s has %d lines", p.short(f), lines)
 			}
 		}
-		limit := roomLimit
-		if l, ok := larger[p.room()]; ok {
-			limit = l.lines
-			t.Logf("%s has %d lines, over the limit of %d: %s", p.ImportPath, room, roomLimit, l.why)
-			if room <= roomLimit {
-				t.Errorf("%s is small enough now: take it off the list", p.ImportPath)
-			}
-		}
 		switch {
-		case room > limit:
-			t.Errorf("%s has %d lines, the limit is %d", p.ImportPath, room, limit)
+		case room > roomLimit:
+			t.Errorf("%s has %d lines, the limit is %d", p.ImportPath, room, roomLimit)
 		case room > 1500:
 			t.Logf("%s has %d lines", p.ImportPath, room)
 		}
