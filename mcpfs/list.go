@@ -118,6 +118,9 @@ func (f *files) allowed(ctx context.Context, c call) (*reply, error) {
 	if st.Refused != nil {
 		return nil, st.Refused
 	}
+	if len(st.Grants) == 0 { // the scope's middleware is missing
+		return nil, &rootbound.Error{Reason: rootbound.NoScope}
+	}
 	type directory struct {
 		ID     rootbound.RootID `json:"id"`
 		Name   string           `json:"name,omitempty"`
