@@ -40,8 +40,9 @@ type Journal interface {
 // Own is a file or directory of this program: no project reaches it (contract §5, Own files). Path is absolute and
 // canonical; it hides the name from walks. ID is compared for every object that is opened.
 type Own struct {
-	Path string
-	ID   beneath.ObjectID
+	Path   string
+	ID     beneath.ObjectID
+	Beside bool // names that continue Path after a dot are ours too: a log's files that were or will be set aside
 }
 
 // Options of a Guard. The zero value keeps no records, locks in this process only, and takes the contract's defaults.

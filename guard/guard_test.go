@@ -713,3 +713,30 @@ func TestMoveNeverReplacesASpecialFile(t *testing.T) {
 	}
 	h.has("p/f", "in")
 }
+
+// A configuration is found through the directories above it: a link among them is neither moved nor replaced, and a
+// directory that holds one of the same name cannot be put where it will be looked for. A log's files that will be set aside
+// are ours before they exist.
+func TestWaysToOwnFilesStay(t *testing.T) {
+	var own []guard.Own
+	h := build(t, guard.Options{NoSlow: true, Own: func() []guard.Own { return own }}, nil, one(rootbound.Full))
+	for _, p := range []string{"p/conf/rootbound.yaml", "p/later/rootbound.yaml"} {
+		own = append(own, guard.Own{Path: filepath.Join(h.dir, p)})
+	}
+	own = append(own, guard.Own{Path: filepath.Join(h.dir, "p/audit.jsonl"), Beside: true})
+	h.file("p/settings/rootbound.yaml", "ours")
+	h.file("p/evil/rootbound.yaml", "theirs")
+	h.file("p/f", "f")
+	h.file("p/audit.json", "not ours")
+	h.link("p/conf", "settings")
+	h.link("p/other", "evil")
+	refused(t, "move the link", h.move(guard.Request{Path: "conf", Dest: "x"}), rootbound.RuleDenied)
+	refused(t, "replace the link", h.move(guard.Request{Path: "other", Dest: "conf", Overwrite: true}), rootbound.RuleDenied)
+	refused(t, "put a directory there", h.move(guard.Request{Path: "evil", Dest: "later"}), rootbound.RuleDenied)
+	refused(t, "put a link there", h.move(guard.Request{Path: "other", Dest: "later"}), rootbound.RuleDenied)
+	refused(t, "forge a log", h.write("", "audit.jsonl.20260101", "X"), rootbound.RuleDenied)
+	refused(t, "move over a log", h.move(guard.Request{Path: "f", Dest: "audit.jsonl.1"}), rootbound.RuleDenied)
+	if err := h.write("", "audit.json", "mine"); err != nil {
+		t.Error(err)
+	}
+}

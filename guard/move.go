@@ -61,6 +61,13 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 	if err := g.judgeReached(t, t.destProject, t.destRel, beneath.Info{Mode: t.src.Mode}, d.At(), true); err != nil {
 		return atDest(t, err)
 	}
+	// What stands above our own files is not moved, and nothing is put in its place: links and missing directories too.
+	if len(g.ownBelow(t.absolute(e.At()))) > 0 {
+		return t.rule(ownRule)
+	}
+	if len(g.ownBelow(t.absolute(d.At()))) > 0 {
+		return atDest(t, t.rule(ownRule))
+	}
 	for _, m := range t.snap.Marks {
 		if sameObject(m.Root.ID(), t.src.ID) {
 			return refuse(rootbound.ProjectInside, "")
@@ -189,15 +196,11 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.No
 		return err
 	}
 	base := o.At().Path
-	own := g.ownBelow(t.absolute(o.At()))
 	marks := map[[2]uint64]bool{}
 	for _, m := range t.snap.Marks {
 		if strings.HasPrefix(m.Root.Path(), strings.TrimRight(t.absolute(o.At()), "/")+"/") {
 			marks[[2]uint64{m.Root.ID().Dev, m.Root.ID().Ino}] = true
 		}
-	}
-	if len(own) > 0 {
-		return t.rule(ownRule)
 	}
 	if len(marks) > 0 {
 		return refuse(rootbound.ProjectInside, "")

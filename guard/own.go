@@ -17,7 +17,7 @@ type ownFiles struct {
 	mu    sync.RWMutex
 	asked time.Time
 	ids   map[[2]uint64]bool
-	paths []string
+	paths []string // those that end in a dot stand for all names that continue them
 }
 
 func (g *Guard) ownIDs() (ids map[[2]uint64]bool, paths []string) {
@@ -39,7 +39,11 @@ func (g *Guard) ownIDs() (ids map[[2]uint64]bool, paths []string) {
 			ids[[2]uint64{f.ID.Dev, f.ID.Ino}] = true
 		}
 		if f.Path != "" {
-			paths = append(paths, strings.TrimRight(f.Path, "/"))
+			at := strings.TrimRight(f.Path, "/")
+			paths = append(paths, at)
+			if f.Beside {
+				paths = append(paths, at+".")
+			}
 		}
 	}
 	o.mu.Lock()
@@ -58,6 +62,9 @@ func (g *Guard) ownObject(id beneath.ObjectID) bool {
 func (g *Guard) ownPath(abs string) bool {
 	_, paths := g.ownIDs()
 	for _, p := range paths {
+		if p[len(p)-1] == '.' && strings.HasPrefix(abs, p) {
+			return true
+		}
 		if abs == p || len(abs) > len(p) && abs[len(p)] == '/' && abs[:len(p)] == p {
 			return true
 		}

@@ -141,7 +141,7 @@ func (a *arguments) whole(field string, least int64) int64 {
 		a.fail(fmt.Sprintf("must be %d or more", least), field)
 		return -1
 	}
-	return n
+	return min(n, 1<<53) // past the end of every file, and sums with it do not overflow
 }
 
 func (a *arguments) choice(field, standard string, of ...string) string {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,6 +61,9 @@ func TestReadTextFile(t *testing.T) {
 		{"from a line on", args{"path": "a.txt", "line": 2}, "two\nthree\n"},
 		{"lines alone", args{"path": "a.txt", "lines": 2}, "one\ntwo\n"},
 		{"offset", args{"path": "a.txt", "offset": 4}, "two\nthree\n"},
+		{"offset past every file", args{"path": "a.txt", "offset": int64(math.MaxInt64)}, ""},
+		{"line past every file", args{"path": "a.txt", "line": int64(math.MaxInt64), "lines": int64(math.MaxInt64)}, ""},
+		{"more lines than there are", args{"path": "a.txt", "tail": int64(math.MaxInt64)}, "one\ntwo\nthree\n"},
 		{"mark kept", args{"path": "bom.txt"}, "\ufeffmark\n"},
 		{"empty", args{"path": "empty.txt"}, ""},
 		{"unknown arguments", args{"path": "a.txt", "whatever": []int{1}}, "one\ntwo\nthree\n"},

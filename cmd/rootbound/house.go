@@ -46,7 +46,7 @@ func (s *settings) furnish(ctx context.Context, w world) (*house, error) {
 		files := h.own.Files()
 		out := make([]guard.Own, len(files))
 		for i, f := range files {
-			out[i] = guard.Own{Path: f.Path, ID: f.ID}
+			out[i] = guard.Own{Path: f.Path, ID: f.ID, Beside: f.Beside}
 		}
 		return out
 	}

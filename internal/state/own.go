@@ -33,8 +33,9 @@ type ownIDs struct {
 
 // File is one file or directory of ours: where it is, links replaced where it exists, and what it is (Mount is 0).
 type File struct {
-	Path string
-	ID   beneath.ObjectID
+	Path   string
+	ID     beneath.ObjectID
+	Beside bool // a log: what continues its name after a dot is ours too, whether it is there yet or not
 }
 
 const ownAge = time.Second
@@ -104,7 +105,7 @@ func (o *Own) refresh() *ownIDs {
 			if id, ok := idOf(stat, path); ok && !seen[id] {
 				seen[id] = true
 				k.ids = append(k.ids, id)
-				k.files = append(k.files, File{path, id})
+				k.files = append(k.files, File{Path: path, ID: id})
 			}
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
@@ -130,6 +131,10 @@ func (o *Own) refresh() *ownIDs {
 	for _, p := range o.logs {
 		add(p)
 		dir, base := filepath.Split(p)
+		k.files = append(k.files, File{Path: p, Beside: true})
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			k.files = append(k.files, File{Path: filepath.Join(real, base), Beside: true})
+		}
 		entries, _ := os.ReadDir(dir) // what cannot be listed cannot be added
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), base+".") {
