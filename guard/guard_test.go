@@ -605,6 +605,8 @@ func TestLimitsOfAProject(t *testing.T) {
 	}
 	_, err = h.read("twin")
 	refused(t, "hardlinks: deny", err, rootbound.RuleDenied)
+	err = h.do(guard.Request{Op: rootbound.OpEdit, Path: "twin"}, nil) // its diff and its refusals show what is in it
+	refused(t, "edit with hardlinks: deny", err, rootbound.RuleDenied)
 }
 
 func TestStaleReadsAndWritesAreRefused(t *testing.T) {

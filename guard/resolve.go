@@ -120,15 +120,23 @@ func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
 		return err
 	}
 	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
-		if t.project.DenyHardlinks && info.Links > 1 {
-			t.rules = []string{"hardlinks"}
-			return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "hardlinks", Next: "Use another path; the operator can allow files with several names with hardlinks: allow."}
+		if err := t.names(info); err != nil {
+			return err
 		}
 		if t.project.MaxRead > 0 && info.Size > t.project.MaxRead {
 			return refuse(rootbound.TooLarge, "max_read of the project")
 		}
 	}
 	return t.right(t.project, t.need|t.req.Need)
+}
+
+// names refuses to read a file that has several, where the project says so.
+func (t *Target) names(info beneath.Info) error {
+	if !t.project.DenyHardlinks || info.Links < 2 {
+		return nil
+	}
+	t.rules = []string{"hardlinks"}
+	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "hardlinks", Next: "Use another path; the operator can allow files with several names with hardlinks: allow."}
 }
 
 // locate finds the innermost project an object lies in and its path there. Nested projects are told by identity; their
@@ -244,6 +252,9 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 		t.need = rootbound.Write | rootbound.Read // its refusals and its diff show lines of the file
 		if t.obj == nil {
 			return refuse(rootbound.NotFound, "")
+		}
+		if err := t.names(info); err != nil {
+			return err
 		}
 	case t.obj == nil:
 		t.need = rootbound.Create
