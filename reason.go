@@ -71,7 +71,7 @@ var registry = []reasonText{
 	{RootTooWide, "the root is too wide to be granted by a client", "Declare a folder inside the home directory, or start the server with --allow-wide-roots."},
 	{RootReplaced, "the approved directory is gone or its path now leads to another one", "Ask the operator to check the folder; a restart with --accept-retarget approves the new one."},
 	{GenerationStale, "the approved roots changed while the call was under way", "Send the call again: it will be judged by the current roots."},
-	{RevokedByUser, "a person took this access back", "Ask that person; only `rootbound unrevoke` at a terminal gives it back."},
+	{RevokedByUser, "a person took this access back", "Ask that person: nobody else can give it back."},
 	{OutsideRoot, "outside every allowed directory", "Use a path below one of the directories that list_allowed_directories shows."},
 	{PathInvalid, "the path cannot be used as written", "Send a plain path, relative to the project or absolute below an allowed directory."},
 	{PathAmbiguous, "the relative path may belong to more than one project", "Name the project in the argument root, or send an absolute path."},

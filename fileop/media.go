@@ -18,7 +18,7 @@ type Media struct {
 	Version string
 }
 
-// MediaType is the MIME type by the extension of name, in any case (drop-in.md §4).
+// MediaType is the MIME type by the extension of name, in any case, as the official server has them.
 func MediaType(name string) string {
 	dot := strings.LastIndexByte(name, '.')
 	if dot <= strings.LastIndexByte(name, '/')+1 {

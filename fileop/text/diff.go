@@ -12,12 +12,12 @@ import (
 // DefaultDiff is the most bytes of a diff.
 const DefaultDiff = 1 << 20
 
-// diffContext is how many unchanged lines surround a change (drop-in.md §4).
+// diffContext is how many unchanged lines surround a change, as in the official server.
 const diffContext = 4
 
 const noNewline = "\\ No newline at end of file\n"
 
-// Diff shows what changed between two texts in the form that clients of the official server know (drop-in.md §4): a
+// Diff shows what changed between two texts in the form that clients of the official server know: a
 // fenced block with an Index line, 67 "=", tabbed headers and unified hunks with counts always written. Line endings do
 // not count. Equal texts give the headers alone. name is shown as it is but for control characters. The hunks take at
 // most limit bytes (0: DefaultDiff); cut says that some are missing.
