@@ -1,6 +1,7 @@
 package rootbound
 
 import (
+	"errors"
 	"io/fs"
 	"strings"
 )
@@ -64,4 +65,13 @@ func (e *Error) Is(target error) bool {
 		return e.Reason != NotFound && e.Reason != ParentMissing && e.Reason != Exists
 	}
 	return false
+}
+
+// ReasonOf is the reason of the refusal that err is or wraps, empty if it is none.
+func ReasonOf(err error) Reason {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
 }

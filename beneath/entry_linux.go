@@ -60,7 +60,7 @@ func (s *Set) entryByKernel(dir Ref, name string, follow bool) (*Entry, error) {
 	clean, _ := checkPath(dir.Path)
 	hit, ok, err := s.byKernel(dir, clean, unix.O_PATH|unix.O_DIRECTORY)
 	if !ok {
-		if reasonOf(err) == rootbound.NotFound {
+		if rootbound.ReasonOf(err) == rootbound.NotFound {
 			err = nil // the walk names the missing part
 		}
 		return nil, err

@@ -243,7 +243,7 @@ func TestCreateIsExclusive(t *testing.T) {
 		_, st, _ := stage(t, w.set(false), "new", "ours")
 		w.do(there)
 		before, _ := os.Lstat(w.path("ws/new"))
-		if _, err := st.Publish(nil); reasonOf(err) != rootbound.Exists {
+		if _, err := st.Publish(nil); rootbound.ReasonOf(err) != rootbound.Exists {
 			t.Errorf("%s: %v", there, err)
 		}
 		st.Close()
@@ -393,7 +393,7 @@ func TestRename(t *testing.T) {
 					t.Error("outside:", w.names("out"))
 				}
 				if c.want == "ok" {
-					if _, err := from.Lstat(); reasonOf(err) != rootbound.NotFound {
+					if _, err := from.Lstat(); rootbound.ReasonOf(err) != rootbound.NotFound {
 						t.Error("the source is still there")
 					}
 				}
@@ -543,7 +543,7 @@ func TestMovedOut(t *testing.T) {
 			"inside": e.Inside(), "publish": err, "mkdir": dir.Mkdir(), "remove": g.Remove(i.ID),
 			"rename out of it": g.Rename(in, i.ID, false), "rename into it": in.Rename(dir, ObjectID{}, false),
 		} {
-			if reasonOf(err) != rootbound.MovedOut {
+			if rootbound.ReasonOf(err) != rootbound.MovedOut {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

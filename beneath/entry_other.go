@@ -175,7 +175,7 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 		return refuse(rootbound.Exists, "", nil)
 	case err == nil && there.ID.Same(from.ID):
 		return refuse(rootbound.VersionConflict, "same_object", nil)
-	case err != nil && reasonOf(err) != rootbound.NotFound:
+	case err != nil && rootbound.ReasonOf(err) != rootbound.NotFound:
 		return err
 	case e.at.Root != to.at.Root:
 		return refuse(rootbound.CrossDevice, "", nil)
@@ -265,7 +265,7 @@ func (s *Set) MkdirAll(at Ref, ok func(Ref, int) error, commit func(func() error
 		}
 	}
 	o, err = s.Open(Ref{a.root, a.path()}, Dir)
-	if reasonOf(err) == rootbound.NotADirectory {
+	if rootbound.ReasonOf(err) == rootbound.NotADirectory {
 		err = refuse(rootbound.Exists, "", nil)
 	}
 	return o, made, err

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rootbound/rootbound"
 )
 
 func (w *world) mount(source, p, kind string, flags uintptr, data string) {
@@ -51,10 +53,10 @@ func TestKernelFileSystems(t *testing.T) {
 					}
 				}
 			}
-			if _, err := s.Entry(Ref{0, "proc/new"}, false); reasonOf(err) != "special_file" && reasonOf(err) != "rule_denied" {
+			if _, err := s.Entry(Ref{0, "proc/new"}, false); rootbound.ReasonOf(err) != "special_file" && rootbound.ReasonOf(err) != "rule_denied" {
 				t.Error(err)
 			}
-			if _, _, err := s.MkdirAll(Ref{0, "proc/new/x"}, allow, direct); reasonOf(err) != "special_file" && reasonOf(err) != "rule_denied" {
+			if _, _, err := s.MkdirAll(Ref{0, "proc/new/x"}, allow, direct); rootbound.ReasonOf(err) != "special_file" && rootbound.ReasonOf(err) != "rule_denied" {
 				t.Error(err)
 			}
 			got, failed := walkAll(t, s, "")

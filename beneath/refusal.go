@@ -14,14 +14,6 @@ func refuse(reason rootbound.Reason, detail string, cause error) error {
 // released is the answer of a root or object whose last reference is gone: what was approved with it has ended.
 func released() error { return refuse(rootbound.GenerationStale, "released", nil) }
 
-func reasonOf(err error) rootbound.Reason {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return ""
-}
-
 // ended turns a context's end into a refusal; the cause is passed on if it is one already.
 func ended(ctx context.Context) error {
 	if ctx.Err() == nil {

@@ -50,7 +50,7 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 	replaced := err == nil
 	if replaced {
 		err = fail(unix.Renameat2(e.dir.fd, e.name, to.dir.fd, to.name, 0))
-	} else if err = renameNoReplace(e.dir.fd, e.name, to.dir.fd, to.name, from.ID); overwrite && reasonOf(err) == rootbound.Exists {
+	} else if err = renameNoReplace(e.dir.fd, e.name, to.dir.fd, to.name, from.ID); overwrite && rootbound.ReasonOf(err) == rootbound.Exists {
 		return refuse(rootbound.VersionConflict, "", err) // it came after the look: nobody has judged it
 	}
 	if err != nil {

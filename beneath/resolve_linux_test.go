@@ -208,10 +208,10 @@ func TestHow(t *testing.T) {
 				t.Errorf("%q as %d: %s, want %s", c.path, c.how, got, c.want)
 			}
 		}
-		if _, err := s.Open(Ref{1, "d"}, Any); reasonOf(err) != rootbound.OutsideRoot {
+		if _, err := s.Open(Ref{1, "d"}, Any); rootbound.ReasonOf(err) != rootbound.OutsideRoot {
 			t.Errorf("a root that is not in the set: %v", err)
 		}
-		if _, err := s.Open(Ref{-1, "d"}, Any); reasonOf(err) != rootbound.OutsideRoot {
+		if _, err := s.Open(Ref{-1, "d"}, Any); rootbound.ReasonOf(err) != rootbound.OutsideRoot {
 			t.Errorf("a root that is not in the set: %v", err)
 		}
 	})

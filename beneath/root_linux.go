@@ -85,7 +85,7 @@ func unusable(detail string, cause error) error {
 }
 
 func unusableFrom(err error) error {
-	switch reasonOf(err) {
+	switch rootbound.ReasonOf(err) {
 	case rootbound.NotFound, rootbound.PathInvalid:
 		return unusable("missing", err)
 	case rootbound.NotADirectory:

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rootbound/rootbound"
 )
 
 func TestRoot(t *testing.T) {
@@ -166,7 +168,7 @@ func TestG18SpecialFilesNeverBlock(t *testing.T) {
 			must(t, top.Walk(ctx(), func(n *Node) (Step, error) {
 				if o, err := n.Open(); err == nil {
 					o.Close()
-				} else if reasonOf(err) != "special_file" && reasonOf(err) != "path_unresolvable" {
+				} else if rootbound.ReasonOf(err) != "special_file" && rootbound.ReasonOf(err) != "path_unresolvable" {
 					t.Errorf("%s: %v", n.Name(), err)
 				}
 				return Into, nil

@@ -175,7 +175,7 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 		return nil, false, fail(err)
 	}
 	o, err = s.object(fd, at, mark, how, w.links > 0)
-	if err == nil && o.info.ID != w.info.ID || reasonOf(err) == rootbound.SpecialFile {
+	if err == nil && o.info.ID != w.info.ID || rootbound.ReasonOf(err) == rootbound.SpecialFile {
 		if o != nil {
 			o.Close()
 		}

@@ -46,7 +46,7 @@ func (v victim) Do(c storm.Call) ([]byte, error) {
 		defer o.Close()
 		var b bytes.Buffer
 		visit := func(n *Node) (Step, error) {
-			if _, err := n.Info(); err != nil && reasonOf(err) == "" {
+			if _, err := n.Info(); err != nil && rootbound.ReasonOf(err) == "" {
 				return Stop, err
 			}
 			fmt.Fprintln(&b, n.Name())

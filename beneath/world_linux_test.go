@@ -136,7 +136,7 @@ func read(s *Set, at Ref, how How) (answer string, o *Object) {
 	}
 	b := make([]byte, 256)
 	n, err := o.ReadAt(b, 0)
-	if err != nil && n == 0 && reasonOf(err) != "" {
+	if err != nil && n == 0 && rootbound.ReasonOf(err) != "" {
 		return outcome(err), nil
 	}
 	return "text:" + string(b[:n]), o

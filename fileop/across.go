@@ -252,7 +252,7 @@ func changed() error {
 
 // short tells a file that became shorter from one that cannot be read.
 func short(err error) error {
-	if reasonOf(err) != "" {
+	if rootbound.ReasonOf(err) != "" {
 		return err
 	}
 	return changed()

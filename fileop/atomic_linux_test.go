@@ -331,7 +331,7 @@ func fullDisk(dir string) error {
 			return err
 		}
 		defer p.close()
-		if err := do(p); reasonOf(err) != rootbound.IOError || !errors.Is(err, syscall.ENOSPC) {
+		if err := do(p); rootbound.ReasonOf(err) != rootbound.IOError || !errors.Is(err, syscall.ENOSPC) {
 			return fmt.Errorf("%s on a full disk: %v", what, err)
 		}
 		got, err := os.ReadFile(dir + "/f")

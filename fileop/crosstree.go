@@ -266,7 +266,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 	gone := 0
 	var kept error
 	keep := func(err error) error { // nil: go on with the next entry
-		switch reasonOf(err) {
+		switch rootbound.ReasonOf(err) {
 		case rootbound.NotFound: // somebody was faster
 			return nil
 		case rootbound.VersionConflict, rootbound.Exists:

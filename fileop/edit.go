@@ -73,7 +73,7 @@ func editFile(ctx context.Context, src io.ReaderAt, c change, old beneath.Info, 
 		if err == nil && bytes.Equal(now, before) {
 			return nil
 		}
-		if err != nil && reasonOf(err) != rootbound.TooLarge {
+		if err != nil && rootbound.ReasonOf(err) != rootbound.TooLarge {
 			return err
 		}
 		return &rootbound.Error{Reason: rootbound.VersionConflict}

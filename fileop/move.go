@@ -34,7 +34,7 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 	}
 	from, to := t.Entry(), t.Dest()
 	warn, err := commit(t.Commit, func() error { return from.Rename(to, t.Source().ID, overwrite) })
-	if reasonOf(err) == rootbound.CrossDevice && t.CopiesAcross() {
+	if rootbound.ReasonOf(err) == rootbound.CrossDevice && t.CopiesAcross() {
 		return moveAcross(ctx, t)
 	}
 	if err != nil {

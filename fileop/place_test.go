@@ -159,7 +159,7 @@ func leftovers(t testing.TB, dir string) (names []string) {
 
 func wantReason(t testing.TB, err error, want rootbound.Reason) {
 	t.Helper()
-	if reasonOf(err) != want {
+	if rootbound.ReasonOf(err) != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

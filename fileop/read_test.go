@@ -102,7 +102,7 @@ func TestReadPastTheEndCountsLines(t *testing.T) {
 func TestReadRefusesArguments(t *testing.T) {
 	for _, p := range []Part{Head(-1), Tail(-1), Lines(0, 1), Lines(1, -2), Bytes(-1, 1), Bytes(0, -2)} {
 		_, err := ReadText(context.Background(), strings.NewReader("a\n"), infoOf([]byte("a\n")), p, 0)
-		if reasonOf(err) != rootbound.ArgumentInvalid {
+		if rootbound.ReasonOf(err) != rootbound.ArgumentInvalid {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestReadSaysWhatIsNotText(t *testing.T) {
 	// a mark is found from any part
 	data, _ := hex.DecodeString("fffe" + "610a" + "620a" + "630a")
 	for _, p := range []Part{Head(1), Tail(1), Lines(2, 1), Bytes(3, 2)} {
-		if _, err := ReadText(context.Background(), bytes.NewReader(data), infoOf(data), p, 0); reasonOf(err) != rootbound.NotText {
+		if _, err := ReadText(context.Background(), bytes.NewReader(data), infoOf(data), p, 0); rootbound.ReasonOf(err) != rootbound.NotText {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestReadStopsAtTheLimitWhileTheFileGrows(t *testing.T) {
 			t.Errorf("%+v: %d bytes, %d read, %v", p, len(got.Data), src.read, err)
 		}
 	}
-	if _, err := readAll(context.Background(), &endless{}, 10, 4096); reasonOf(err) != rootbound.TooLarge {
+	if _, err := readAll(context.Background(), &endless{}, 10, 4096); rootbound.ReasonOf(err) != rootbound.TooLarge {
 		t.Errorf("media: %v", err)
 	}
 }
@@ -179,12 +179,12 @@ func TestSparseFilesAreRefusedAtOnce(t *testing.T) {
 	for _, p := range []Part{Whole(), Head(1), Tail(5), Lines(1<<40, 1), Bytes(1<<39, 10)} {
 		h := &hole{size: 1 << 40}
 		_, err := ReadText(context.Background(), h, beneath.Info{Size: h.size}, p, 0)
-		if reasonOf(err) != rootbound.NotText || h.read > 2*DefaultText {
+		if rootbound.ReasonOf(err) != rootbound.NotText || h.read > 2*DefaultText {
 			t.Errorf("%+v: %d bytes read, %v", p, h.read, err)
 		}
 	}
 	h := &hole{size: 1 << 40}
-	if _, err := ReadMedia(context.Background(), h, beneath.Info{Size: h.size}, "x.png", 0); reasonOf(err) != rootbound.TooLarge || h.read > 0 {
+	if _, err := ReadMedia(context.Background(), h, beneath.Info{Size: h.size}, "x.png", 0); rootbound.ReasonOf(err) != rootbound.TooLarge || h.read > 0 {
 		t.Errorf("media: %d bytes read, %v", h.read, err)
 	}
 }
@@ -202,7 +202,7 @@ func TestReadIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := ReadText(ctx, strings.NewReader("a"), beneath.Info{Size: 1}, Whole(), 0)
-	if reasonOf(err) != rootbound.Cancelled {
+	if rootbound.ReasonOf(err) != rootbound.Cancelled {
 		t.Error(err)
 	}
 }
@@ -306,7 +306,7 @@ func TestMedia(t *testing.T) {
 	if err != nil || string(m.Data) != "PK\x03\x04" {
 		t.Errorf("%q %v", m.Data, err)
 	}
-	if _, err := ReadMedia(context.Background(), strings.NewReader("12345"), beneath.Info{Size: 5}, "x", 4); reasonOf(err) != rootbound.TooLarge {
+	if _, err := ReadMedia(context.Background(), strings.NewReader("12345"), beneath.Info{Size: 5}, "x", 4); rootbound.ReasonOf(err) != rootbound.TooLarge {
 		t.Error(err)
 	}
 }

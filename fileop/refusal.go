@@ -27,11 +27,3 @@ func failed(err error) error {
 func tooLarge(size, limit int64) error {
 	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", size, limit)}
 }
-
-func reasonOf(err error) rootbound.Reason {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return ""
-}

@@ -133,7 +133,7 @@ func commit(in func(func() error) error, effect func() error) (warnings []string
 	if err == nil {
 		return nil, nil
 	}
-	if done && reasonOf(err) != rootbound.MovedOut {
+	if done && rootbound.ReasonOf(err) != rootbound.MovedOut {
 		return []string{"done, but what follows a change did not go as it should"}, nil
 	}
 	return nil, failed(err)

@@ -304,7 +304,7 @@ func TestParallelEditsAreAllApplied(t *testing.T) {
 				line := "line " + string(rune('a'+i))
 				_, err = EditFile(bg, p, []text.Edit{{Old: line + " open", New: line + " done"}}, EditOptions{})
 				ok[i] = err == nil
-				if err != nil && (locked || reasonOf(err) != rootbound.VersionConflict) {
+				if err != nil && (locked || rootbound.ReasonOf(err) != rootbound.VersionConflict) {
 					t.Errorf("locked %v: %v", locked, err)
 				}
 			})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/decision"
 )
 
 // Decide resolves and judges and has no effect; the answer may be old when it arrives. A refusal is both: the decision
@@ -165,7 +166,7 @@ func (t *Target) finish(err error) error {
 }
 
 func (g *Guard) denied(ctx context.Context, t *Target, err error) {
-	if t.snap != nil && verdict(err) == "deny" {
+	if t.snap != nil && verdict(err) == decision.Deny {
 		g.paceDenial(ctx, t.snap.Authority)
 	}
 }

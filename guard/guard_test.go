@@ -62,6 +62,22 @@ func build(t *testing.T, o guard.Options, prepare func(dir string), projects ...
 	return &house{t, dir, log, guard.New(o), a}
 }
 
+// id is what stands at p.
+func (h *house) id(p string) beneath.ObjectID {
+	h.t.Helper()
+	root, err := beneath.OpenRoot(h.dir)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer root.Release()
+	o, err := beneath.NewSet([]beneath.Member{{Root: root}}, nil).Open(beneath.Ref{Path: p}, beneath.Handle)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer o.Close()
+	return o.Info().ID
+}
+
 func (h *house) ctx() context.Context {
 	h.t.Helper()
 	u, err := h.auth.Acquire(context.Background(), true)
@@ -348,6 +364,9 @@ func TestG19EveryMutationHasADecision(t *testing.T) {
 		if len(got) != 2 || got[0].Phase != "decided" || got[1].Phase != "completed" || got[0].ID != got[1].ID || got[0].Decision != "allow" || !got[1].Outcome.OK {
 			t.Errorf("%s: records %+v", op, got)
 		}
+		if a := got[0].Authority; a.RootsDigest == "" || a.PolicyDigest == "" || a.ProjectDigest == "" {
+			t.Errorf("%s: a digest is missing: %+v", op, a)
+		}
 	}
 	// A mutation whose decision cannot be written does not happen.
 	h = build(t, guard.Options{Sink: fullDisk{}}, nil, one(rootbound.Full))
@@ -443,9 +462,7 @@ func TestG29RulesHoldThroughLinksMovesCopiesAndCase(t *testing.T) {
 	h.link("p/readme", ".env")
 	h.link("p/keys", ".ssh")
 	h.link("p/conf", "repo/.git/config")
-	if err := syscall.Mkfifo(filepath.Join(h.dir, "p/.ssh/fifo"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(h.dir, "p/.ssh/fifo"))
 	for _, p := range []string{".env", "readme", "keys/id", "keys/none", "keys/id/x", "keys/none/x/y", ".ENV", ".env.none", "x/../.env", h.dir + "/p/.env", "keys", "keys/fifo", "readme/x"} {
 		_, err := h.read(p)
 		refused(t, "read "+p, err, rootbound.RuleDenied)
@@ -498,11 +515,7 @@ func TestG30OwnFilesAreOutOfReach(t *testing.T) {
 	}
 	h.link("p/way", "state")
 	for _, p := range []string{"state", "audit.jsonl"} {
-		var st syscall.Stat_t
-		if err := syscall.Stat(filepath.Join(h.dir, "p", p), &st); err != nil {
-			t.Fatal(err)
-		}
-		own = append(own, guard.Own{Path: filepath.Join(h.dir, "p", p), ID: beneath.ObjectID{Dev: uint64(st.Dev), Ino: st.Ino}})
+		own = append(own, guard.Own{Path: filepath.Join(h.dir, "p", p), ID: h.id("p/" + p)})
 	}
 	for _, p := range []string{"audit.jsonl", "state/locks/x", "way/locks/x", "other"} {
 		_, err := h.read(p)
@@ -706,9 +719,7 @@ func TestDecideHasNoEffect(t *testing.T) {
 func TestMoveNeverReplacesASpecialFile(t *testing.T) {
 	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))
 	h.file("p/f", "in")
-	if err := syscall.Mkfifo(filepath.Join(h.dir, "p/pipe"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(h.dir, "p/pipe"))
 	refused(t, "overwrite", h.move(guard.Request{Path: "f", Dest: "pipe", Overwrite: true}), rootbound.SpecialFile)
 	if st, err := os.Lstat(filepath.Join(h.dir, "p/pipe")); err != nil || st.Mode()&os.ModeNamedPipe == 0 {
 		t.Errorf("the pipe is %v, %v", st, err)

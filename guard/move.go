@@ -96,7 +96,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 			}
 			t.old = &old
 		}
-	} else if !is(err, rootbound.NotFound) {
+	} else if rootbound.ReasonOf(err) != rootbound.NotFound {
 		return atDest(t, err)
 	}
 	switch {

@@ -14,24 +14,20 @@ import (
 
 // verdict is the record's word for an error.
 func verdict(err error) string {
-	var e *rootbound.Error
 	if err == nil {
-		return "allow"
+		return decision.Allow
 	}
-	if errors.As(err, &e) {
-		switch e.Reason {
-		case rootbound.IOError, rootbound.InternalError, rootbound.Cancelled, rootbound.AuditUnavailable, rootbound.AuthorityUnavailable:
-			return "error"
-		}
-		return "deny"
+	switch rootbound.ReasonOf(err) {
+	case rootbound.IOError, rootbound.InternalError, rootbound.Cancelled, rootbound.AuditUnavailable, rootbound.AuthorityUnavailable, "":
+		return decision.Error
 	}
-	return "error"
+	return decision.Deny
 }
 
 // record writes the phase "decided". For an allowed mutation an error means that it must not happen.
 func (t *Target) record(err error) error {
 	r := &t.rec
-	r.Schema, r.Phase = decision.Schema, "decided"
+	r.Schema, r.Phase = decision.Schema, decision.Decided
 	r.Server, r.Enforced = t.g.opt.Server, true
 	r.Operation = t.req.Op
 	r.PathSent, r.DestSent = t.req.Path, t.req.Dest
@@ -50,6 +46,7 @@ func (t *Target) record(err error) error {
 	}
 	if t.project != nil {
 		r.Project = t.project.ID
+		r.Authority.ProjectDigest = t.snap.ProjectDigest(t.project.ID)
 		if t.grant >= 0 {
 			r.Root = t.snap.Grants[t.grant].ID
 		}
@@ -106,7 +103,7 @@ func (t *Target) complete(err error) {
 	}
 	t.completed = true
 	r := t.rec
-	r.Phase, r.Time = "completed", time.Now()
+	r.Phase, r.Time = decision.Completed, time.Now()
 	o := &decision.Outcome{OK: err == nil, Bytes: t.bytes, Duration: time.Since(t.start), Stopped: t.stopped}
 	if t.entries > 0 || t.hidden > 0 || t.skipped > 0 {
 		o.Counts = map[string]int64{"entries": t.entries, "hidden": t.hidden, "skipped": t.skipped}
@@ -147,7 +144,7 @@ func typeName(m fs.FileMode) string {
 	return "other"
 }
 
-// errnoName is the system's short name of an error, never a text that could hold a path.
+// errnoName is the system's own words for its error number: they hold no path, as the text around it may.
 func errnoName(err error) string {
 	var errno syscall.Errno
 	switch {

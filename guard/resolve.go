@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"path"
 	"strings"
 
@@ -87,7 +86,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how 
 
 // worse keeps the error that says more: not_found of one project hides nothing of another.
 func worse(a, b error) error {
-	if a == nil || is(a, rootbound.NotFound) && !is(b, rootbound.NotFound) {
+	if a == nil || rootbound.ReasonOf(a) == rootbound.NotFound && rootbound.ReasonOf(b) != rootbound.NotFound {
 		return b
 	}
 	return a
@@ -100,7 +99,7 @@ func (g *Guard) open(ctx context.Context, t *Target, p place, how beneath.How) (
 	if err == nil {
 		return o, "", nil
 	}
-	if is(err, rootbound.NotFound) && (strings.IndexByte(p.rest, '\\') >= 0 || !asciiOnly(p.rest)) {
+	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.rest, '\\') >= 0 || !asciiOnly(p.rest)) {
 		if rest, canonical, ok := g.otherName(ctx, t, p); ok {
 			if o, err2 := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: rest}, how); err2 == nil {
 				return o, canonical, nil
@@ -234,7 +233,7 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 	switch {
 	case err == nil:
 		t.obj = o
-	case !is(err, rootbound.NotFound):
+	case rootbound.ReasonOf(err) != rootbound.NotFound:
 		return g.veil(t, p, err, true)
 	}
 	var info beneath.Info
@@ -316,17 +315,11 @@ func (g *Guard) judgeMkdir(t *Target, p place) error {
 		}
 		return nil
 	}
-	if err = g.veil(t, p, err, true); !is(err, rootbound.NotFound) {
+	if err = g.veil(t, p, err, true); rootbound.ReasonOf(err) != rootbound.NotFound {
 		return err
 	}
 	t.rel = join(t.snap.Grants[p.grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.rest), "/"))
 	return t.right(t.project, t.need|t.req.Need)
-}
-
-// is reports whether err is a refusal for that reason.
-func is(err error, r rootbound.Reason) bool {
-	var e *rootbound.Error
-	return errors.As(err, &e) && e.Reason == r
 }
 
 func asciiOnly(s string) bool {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rootbound/rootbound"
@@ -31,9 +30,7 @@ func TestG17ErrorsRevealNothing(t *testing.T) {
 	h.link("p/dot", "d/../../out/secret-name")
 	h.link("p/loop", "loop")
 	h.link("p/proc", "/proc/self/environ")
-	if err := syscall.Mkfifo(filepath.Join(h.dir, "p/fifo"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mkfifo(t, filepath.Join(h.dir, "p/fifo"))
 	if err := os.Chmod(filepath.Join(h.dir, "p/locked"), 0); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package mcpfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,11 +13,7 @@ import (
 
 // ends tells whether an error ends a call of many files: the authority was refused, not a file.
 func ends(err error) bool {
-	var e *rootbound.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Reason {
+	switch rootbound.ReasonOf(err) {
 	case rootbound.NoScope, rootbound.NoOverlap, rootbound.RootsEmpty, rootbound.RootsMalformed, rootbound.AuthorityUnavailable,
 		rootbound.GenerationStale, rootbound.Cancelled:
 		return true

@@ -15,14 +15,6 @@ const limit = 16 << 20
 
 var bg = context.Background()
 
-func reasonOf(err error) rootbound.Reason {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Reason
-	}
-	return ""
-}
-
 func apply(content string, edits ...Edit) (string, []Applied, error) {
 	out, a, err := Apply(bg, []byte(content), edits, limit)
 	return string(out), a, err
@@ -128,7 +120,7 @@ func TestApplyRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := apply(c.content, c.edits...)
-			if reasonOf(err) != c.reason {
+			if rootbound.ReasonOf(err) != c.reason {
 				t.Fatalf("%v, want %s", err, c.reason)
 			}
 			for _, h := range c.has {
@@ -222,11 +214,11 @@ func TestManyPlacesInOneLine(t *testing.T) {
 		t.Errorf("%+v %d bytes %v", a, len(got), err)
 	}
 	_, _, err = apply(strings.Repeat("a", maxAll+2), Edit{Old: "a", New: "b", All: true})
-	if reasonOf(err) != rootbound.LimitReached {
+	if rootbound.ReasonOf(err) != rootbound.LimitReached {
 		t.Error(err)
 	}
 	_, _, err = apply(strings.Repeat("some line of text\n", 300_000), Edit{Old: "another line of tent", New: "b"})
-	if reasonOf(err) != rootbound.EditNoMatch {
+	if rootbound.ReasonOf(err) != rootbound.EditNoMatch {
 		t.Error(err)
 	}
 }

@@ -168,7 +168,7 @@ func (l *loader) file() error {
 	path = l.absolute(path, l.in.Cwd)
 	source, err := readBounded(path)
 	if err != nil {
-		return &Problem{File: path, Text: "cannot be read: " + reasonOf(err)}
+		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err)}
 	}
 	l.File = path
 	p := newProblems(path, source)
@@ -201,8 +201,8 @@ func readBounded(path string) ([]byte, error) {
 	return b[:n], err
 }
 
-// reasonOf is an error of the file system without its path.
-func reasonOf(err error) string {
+// withoutPath is an error of the file system without its path.
+func withoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err.Error()

@@ -90,7 +90,7 @@ func (d *decoder) checkDir(dir string, at position) {
 	case errors.Is(err, fs.ErrNotExist):
 		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s does not exist (%s); it is served when it appears", dir, d.where(at)))
 	case err != nil:
-		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s cannot be read (%s): %s", dir, d.where(at), reasonOf(err)))
+		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s cannot be read (%s): %s", dir, d.where(at), withoutPath(err)))
 	}
 }
 
