@@ -67,7 +67,7 @@ func (e *Entry) MkdirPrivate() (*Object, error) {
 
 // RemoveTemporary removes a temporary file or tree whose identity is want, wherever its directory was moved meanwhile:
 // what was never published is nobody's. It refuses every name but a temporary one, follows no link and crosses no
-// mount. version_conflict: something else is there.
+// mount (exists, Detail "not_empty", if there is one). version_conflict: something else is there.
 func (e *Entry) RemoveTemporary(want ObjectID) error {
 	if !strings.HasPrefix(e.name, TempPrefix) {
 		return refuse(rootbound.InternalError, "", nil)
@@ -114,7 +114,7 @@ func emptyDir(dir int, name string, want ObjectID) error {
 		name := l.names[d.off : d.off+uint32(d.len)]
 		i, err := statAt(fd, name)
 		if err == unix.ENOENT || err == nil && i.ID.Mount != want.Mount {
-			continue // of a mount the kernel says EBUSY when its place is to be removed
+			continue // a mount point stays, and so does what it is in: exists
 		}
 		if err == nil {
 			err = removeTree(fd, name, i.ID)

@@ -148,6 +148,26 @@ func (h *house) all(below string) string {
 	return strings.Join(out, " ")
 }
 
+// damage changes the first byte of the largest temporary file below.
+func (h *house) damage(below string) {
+	h.t.Helper()
+	var at string
+	var size int64
+	must(h.t, filepath.WalkDir(filepath.Join(h.dir, below), func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.HasPrefix(d.Name(), beneath.TempPrefix) {
+			if i, err := d.Info(); err == nil && i.Size() > size {
+				at, size = p, i.Size()
+			}
+		}
+		return err
+	}))
+	f, err := os.OpenFile(at, os.O_WRONLY, 0)
+	must(h.t, err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte{0}, 0)
+	must(h.t, err)
+}
+
 func (h *house) holds(below, want string) {
 	h.t.Helper()
 	if got := h.all(below); got != want {
@@ -392,6 +412,13 @@ func TestCopyAcrossFailsWhole(t *testing.T) {
 					}
 				}
 			}},
+			{"the copy is damaged", 1 << 20, rootbound.IOError, "reads back differently", func(h *house, _ context.CancelFunc, s *stepping) {
+				s.copied = func(n int) {
+					if n > 1000 {
+						h.damage("p/t")
+					}
+				}
+			}},
 			{"generation ended", 1 << 20, rootbound.RevokedByUser, "", func(h *house, _ context.CancelFunc, s *stepping) {
 				s.copied = func(n int) {
 					if n > 1000 {
@@ -432,7 +459,7 @@ func TestCopyAcrossLosesNothing(t *testing.T) {
 	write := func(h *house, path, text string) { h.file(path, text) }
 	for _, c := range []struct {
 		name string
-		at   int // 0: while copying, else before that commit
+		at   int // -n: when the nth file was copied; 0: the first; else before that commit
 		do   func(*house)
 		path string
 		want string // reason of the refusal
@@ -441,9 +468,18 @@ func TestCopyAcrossLosesNothing(t *testing.T) {
 		{"file written while it is copied", 0, func(h *house) { write(h, "p/f", "new") }, "f", "version_conflict", "f=new t/"},
 		{"file written before it is published", 2, func(h *house) { write(h, "p/f", "new") }, "f", "version_conflict", "f=new t/"},
 		{"file written before it is removed", 3, func(h *house) { write(h, "p/f", "new") }, "f", "version_conflict", "f=new t/ t/f=old"},
+		{"file written before it is removed, its size and time as before", 3, func(h *house) {
+			at := filepath.Join(h.dir, "p/f")
+			i, err := os.Stat(at)
+			must(t, err)
+			write(h, "p/f", "new")
+			must(t, os.Chtimes(at, i.ModTime(), i.ModTime()))
+		}, "f", "version_conflict", "f=new t/ t/f=old"},
 		{"destination taken", 2, func(h *house) { write(h, "p/t/f", "theirs") }, "f", "exists", "f=old t/ t/f=theirs"},
 		{"tree: file written while it is copied", 0, func(h *house) { write(h, "p/d/e/deep/f", "new") }, "d", "version_conflict",
 			strings.Replace(treeText, "f=1", "f=new", 1) + " t/"},
+		{"tree: file written after it was copied", -3, func(h *house) { write(h, "p/d/e/g", "new") }, "d", "version_conflict",
+			strings.Replace(treeText, "g=2", "g=new", 1) + " t/"},
 		{"tree: file made while it is copied", 0, func(h *house) { write(h, "p/d/late", "new") }, "d", "version_conflict",
 			strings.Replace(treeText, " d/z", " d/late=new d/z", 1) + " t/"},
 		{"tree: file made before it is removed", 3, func(h *house) { write(h, "p/d/late", "new") }, "d", "version_conflict",
@@ -459,8 +495,9 @@ func TestCopyAcrossLosesNothing(t *testing.T) {
 		}
 		done := false
 		_, err := h.moveWith(guard.Request{Root: "p", DestRoot: "p", Path: c.path, Dest: "t/" + c.path}, func(_ context.CancelFunc, s *stepping) {
+			files := 0
 			s.copied = func(int) {
-				if c.at == 0 && !done {
+				if files++; c.at <= 0 && files == max(1, -c.at) {
 					done = true
 					c.do(h)
 				}

@@ -79,6 +79,10 @@ then the innermost decides. A directory that does not exist yet is served when i
 | ` + "`moves`" + ` | ` + "`within`" + ` | ` + "`across`" + ` lets files move to another project, if both say it; leaving one needs the right ` + "`delete`" + ` there |
 | ` + "`copy_across`" + ` | ` + "`false`" + ` | a move to another file system copies, syncs, compares and then removes the source, if the project of each end says so; else it is ` + "`cross_device`" + ` |
 
+A copy across file systems is compared byte by byte before it is published as a whole, and the source is removed only then; an error before that leaves the source whole,
+an error after it says which steps were done. Permission bits, ACLs, ` + "`user.*`" + ` attributes, times and, where the system lets it, the owner are kept; set-id bits are not.
+Links, special files and mount points are refused before anything is made, and ` + "`max_write`" + ` of the destination holds for each file.
+
 With projects or directory arguments the roots mode ` + "`client`" + ` is a mistake. ` + "`--read-only`" + ` takes every right that changes something from the projects of the file too.
 `)
 	const page = "../../docs/config.md"

@@ -88,7 +88,7 @@ func bootID() string {
 	return "-"
 }
 
-// Staged remembers the temporary file name with identity id in the directory dir below root, before it has content. old is
+// Staged remembers the temporary file or tree name with identity id in the directory dir below root, before it has content. old is
 // the file it is to replace, or nil: publishing exchanges the two, so for a moment the old file lies under the temporary
 // name. done forgets the name; call it when it is gone. An error means that the file must not be used.
 func (j *Journal) Staged(root, dir, name string, id beneath.ObjectID, old *beneath.Info) (done func(), err error) {

@@ -81,6 +81,48 @@ func TestRecoverFollowsNoLink(t *testing.T) {
 	}
 }
 
+// TestRecoverRemovesAnUnfinishedTree removes by identity, follows no link in it, and leaves other directories alone.
+func TestRecoverRemovesAnUnfinishedTree(t *testing.T) {
+	d, dir, outside := open(t), t.TempDir(), t.TempDir()
+	j, err := d.Journal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(outside, "kept")
+	for _, err := range []error{
+		os.WriteFile(kept, []byte("x"), 0o600),
+		os.MkdirAll(filepath.Join(dir, beneath.TempPrefix+"tree", "d", "e"), 0o700),
+		os.WriteFile(filepath.Join(dir, beneath.TempPrefix+"tree", "d", "f"), []byte("x"), 0o600),
+		os.Symlink(outside, filepath.Join(dir, beneath.TempPrefix+"tree", "d", "l")),
+		os.Chmod(filepath.Join(dir, beneath.TempPrefix+"tree", "d"), 0o500),
+		os.MkdirAll(filepath.Join(dir, beneath.TempPrefix+"other", "d"), 0o700),
+		os.MkdirAll(filepath.Join(dir, "plain", "d"), 0o700),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, wrong := range map[string]uint64{beneath.TempPrefix + "tree": 0, beneath.TempPrefix + "other": 1, "plain": 0} {
+		id, _ := idOf(os.Lstat, filepath.Join(dir, name))
+		id.Ino += wrong
+		if _, err := j.Staged(dir, "", name, id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.file.Close() // as if it had died
+	if n, err := d.Recover(t.Context(), RemoveLeftover); n != 1 || err != nil {
+		t.Errorf("removed %d, %v; want 1", n, err)
+	}
+	for path, want := range map[string]bool{beneath.TempPrefix + "tree": false, beneath.TempPrefix + "other/d": true, "plain/d": true} {
+		if _, err := os.Lstat(filepath.Join(dir, path)); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := os.Lstat(kept); err != nil {
+		t.Error("something outside was removed through a link")
+	}
+}
+
 func TestRecoverKeepsWhatItCannotReach(t *testing.T) {
 	d := open(t)
 	j, err := d.Journal()

@@ -152,7 +152,7 @@ func parseEntry(s string) (l Leftover, ok bool) {
 	return l, s == ""
 }
 
-// RemoveLeftover removes the file if the entry below its root still holds the very file that was staged, or the very
+// RemoveLeftover removes the file, or the unfinished tree, if the entry below its root still holds the very file that was staged, or the very
 // version of the old file that was exchanged with it: the same inode on the same device, or, after the machine was started
 // anew, the same inode under the same random name. An old file that somebody changed meanwhile stays. It follows no link
 // below the root. fs.ErrNotExist: nothing is there any more, or something else.
@@ -177,6 +177,9 @@ func RemoveLeftover(_ context.Context, l Leftover) error {
 	info, err := entry.Lstat()
 	if err != nil {
 		return gone(err)
+	}
+	if info.Mode.IsDir() && info.ID.Ino == l.ID.Ino && (!l.Boot || info.ID.Dev == l.ID.Dev) {
+		return gone(entry.RemoveTemporary(info.ID)) // a tree that was never published
 	}
 	if !info.Mode.IsRegular() || l.Boot && info.ID.Dev != l.ID.Dev || info.ID.Ino != l.ID.Ino && !l.Old.is(info) {
 		return fs.ErrNotExist
