@@ -158,7 +158,7 @@ func (r *reader) at(p []byte, off int64) (int, error) {
 
 // lines takes count lines from line first.
 func (r *reader) lines(t *Text, first, count int64) error {
-	buf := make([]byte, r.block)
+	buf := make([]byte, min(int64(r.block), max(t.Size+1, 512))) // one byte more shows the end with the last read
 	off, skipped, err := r.skip(buf, first-1)
 	if err != nil {
 		return err
