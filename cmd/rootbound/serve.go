@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -66,6 +67,7 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if err != nil {
 		return failed("%s", text(err))
 	}
+	tuneMemory(w)
 	if banner {
 		w.say("Secure MCP Filesystem Server running on stdio")
 	}
@@ -82,6 +84,17 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 		return failed("the session ended: %s", text(err))
 	}
 	return nil
+}
+
+// tuneMemory collects garbage less often than is the rule: what a call makes is gone with its answer, and the heap is
+// small. The limit keeps large answers from growing it. GOGC and GOMEMLIMIT go before.
+func tuneMemory(w world) {
+	if w.getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+	if w.getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(128 << 20)
+	}
 }
 
 // text is an error as the operator may read it: the cause is welcome here.
