@@ -46,7 +46,7 @@ func says(a rawmcp.Answer) *said {
 	return s
 }
 
-func (s *said) set(a rawmcp.Answer)       { s.now.Store(&a) }
+func (s *said) set(a rawmcp.Answer)      { s.now.Store(&a) }
 func (s *said) answer(int) rawmcp.Answer { return *s.now.Load() }
 
 // serveBad starts a server for bad input: unconfined, since the resolver alone must hold, and not slowed by its denials.
@@ -119,8 +119,6 @@ func (w *world) unchanged(before picture) {
 		w.t.Errorf("changed on disk:\n\t%s", strings.Join(d, "\n\t"))
 	}
 }
-
-var eras = map[string]string{"legacy": rawmcp.Legacy, "modern": rawmcp.Modern}
 
 // scopes is the table of contract §2: what each mode makes of what the client says. An error, silence and -32601 have no
 // form in 2026-07-28: that client does not send its call again.

@@ -74,8 +74,9 @@ type pipeConn struct {
 	writing sync.Mutex
 
 	mu      sync.Mutex
-	init    jsonrpc.ID // of the initialize request whose answer tells the revision
-	version string     // negotiated by initialize
+	init    jsonrpc.ID          // of the initialize request whose answer tells the revision
+	version string              // negotiated by initialize
+	open    map[jsonrpc.ID]bool // requests without an answer
 	batches map[jsonrpc.ID]*batch
 
 	once   sync.Once
@@ -180,7 +181,9 @@ func (c *pipeConn) decode(line []byte) []jsonrpc.Message {
 		c.reject(idOf(line), jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 message")
 		return nil
 	}
-	c.note(msg)
+	if !c.note(msg) {
+		return nil
+	}
 	return []jsonrpc.Message{msg}
 }
 
@@ -197,8 +200,7 @@ func (c *pipeConn) decodeBatch(line []byte) []jsonrpc.Message {
 		c.reject(nil, jsonrpc.CodeInvalidRequest, "not a JSON-RPC 2.0 batch")
 		return nil
 	}
-	var msgs []jsonrpc.Message
-	b := &batch{}
+	var all []jsonrpc.Message
 	ids := map[jsonrpc.ID]*batch{}
 	for _, l := range lines {
 		msg, err := jsonrpc.DecodeMessage(l)
@@ -207,14 +209,25 @@ func (c *pipeConn) decodeBatch(line []byte) []jsonrpc.Message {
 			continue
 		}
 		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
-			if ids[req.ID] != nil {
+			if _, twice := ids[req.ID]; twice {
 				c.reject(nil, jsonrpc.CodeInvalidRequest, "an id occurs twice in the batch")
 				return nil
 			}
+			ids[req.ID] = nil
+		}
+		all = append(all, msg)
+	}
+	clear(ids)
+	var msgs []jsonrpc.Message
+	b := &batch{}
+	for _, msg := range all {
+		if !c.note(msg) {
+			continue
+		}
+		if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 			ids[req.ID] = b
 			b.open++
 		}
-		c.note(msg)
 		msgs = append(msgs, msg)
 	}
 	c.mu.Lock()
@@ -228,20 +241,45 @@ func (c *pipeConn) decodeBatch(line []byte) []jsonrpc.Message {
 	return msgs
 }
 
-// note leaves the id with a request and remembers which one is initialize.
-func (c *pipeConn) note(msg jsonrpc.Message) {
-	req, ok := msg.(*jsonrpc.Request)
-	if !ok || !req.IsCall() {
-		return
-	}
-	req.Extra = &mcp.RequestExtra{Header: http.Header{idKey: {fmt.Sprint(req.ID.Raw())}}}
-	if req.Method == "initialize" {
-		c.mu.Lock()
-		if c.version == "" {
-			c.init = req.ID
+// note leaves the id with a request and remembers which one is initialize. A request whose id still waits for an answer
+// is rejected: the SDK would drop it, and its caller could not tell the answers apart. What is neither a request nor an
+// answer is rejected too, but goes on: it may end the wait of whoever asked.
+func (c *pipeConn) note(msg jsonrpc.Message) bool {
+	switch m := msg.(type) {
+	case *jsonrpc.Response:
+		if m.Result == nil && m.Error == nil {
+			id, err := json.Marshal(m.ID.Raw())
+			if err != nil || len(id) > rootbound.MaxEcho || c.waits(m.ID) {
+				id = nil // or it would be taken for another request's answer
+			}
+			c.reject(id, jsonrpc.CodeInvalidRequest, "neither a method nor a result")
 		}
-		c.mu.Unlock()
+	case *jsonrpc.Request:
+		if !m.IsCall() {
+			break
+		}
+		if c.waits(m.ID) {
+			c.reject(nil, jsonrpc.CodeInvalidRequest, "the id of a request that is not answered yet")
+			return false
+		}
+		m.Extra = &mcp.RequestExtra{Header: http.Header{idKey: {fmt.Sprint(m.ID.Raw())}}}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open == nil {
+			c.open = map[jsonrpc.ID]bool{}
+		}
+		c.open[m.ID] = true
+		if m.Method == "initialize" && c.version == "" {
+			c.init = m.ID
+		}
 	}
+	return true
+}
+
+func (c *pipeConn) waits(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[id]
 }
 
 // Write implements mcp.Connection. It may be called concurrently. It blocks while the peer does not read.
@@ -254,6 +292,8 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		res = &jsonrpc.Response{ID: res.ID, Error: scrubWire(res.Error)}
 		msg = res
 	}
+	c.writing.Lock() // before encoding: of many large answers that wait for the peer, only one is there twice
+	defer c.writing.Unlock()
 	line, err := encode(msg)
 	if err != nil {
 		return err
@@ -263,7 +303,8 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 			return nil
 		}
 	}
-	return c.writeLine(line)
+	_, err = c.w.Write(append(line, '\n'))
+	return err
 }
 
 // encode is jsonrpc.EncodeMessage, without reading the result of an answer once more: the SDK has just written it, and a
@@ -287,6 +328,7 @@ func encode(msg jsonrpc.Message) ([]byte, error) {
 func (c *pipeConn) answered(res *jsonrpc.Response, line []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.open, res.ID)
 	if c.init.IsValid() && c.init == res.ID && res.Error == nil {
 		var v struct {
 			ProtocolVersion string `json:"protocolVersion"`

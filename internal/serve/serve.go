@@ -59,6 +59,7 @@ type Service struct {
 	mcp     *mcp.Server
 	sink    decision.Sink
 	warn    func(string)
+	valve   valve
 }
 
 // DefaultFSTimeout is how long one call waits for a file system that does not answer (contract §4).
@@ -119,7 +120,8 @@ func New(o Options) (*Service, error) {
 		},
 	})
 	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits})
-	s.mcp.AddReceivingMiddleware(s.scope.Middleware())
+	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
+	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
 	return s, nil
 }
 

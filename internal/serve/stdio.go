@@ -27,7 +27,8 @@ const Grace = 2 * time.Second
 // that writes everything and closes gets its answers: what is under way then may finish within Grace. A client that has
 // stopped reading cannot hold Stdio longer than that.
 func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out}, gone: make(chan struct{})}
+	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out}, valve: &s.valve, gone: make(chan struct{})}
+	s.valve.open()
 	session, err := s.Connect(ctx, t)
 	if err != nil {
 		return err
@@ -56,7 +57,8 @@ func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteClose
 // Grace is over: the SDK drops what it has not answered when its input ends.
 type lingering struct {
 	mcp.Transport
-	gone chan struct{} // closed when input has ended and nothing more is waited for
+	valve *valve
+	gone  chan struct{} // closed when input has ended and nothing more is waited for
 }
 
 func (t *lingering) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -102,6 +104,7 @@ func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		c.mu.Lock()
 		c.waiting += len(res.Result)
 		c.mu.Unlock()
+		c.transport.valve.writing(len(res.Result))
 	}
 	err := c.Connection.Write(ctx, msg)
 	if ok {
@@ -112,6 +115,7 @@ func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 			delete(c.open, res.ID)
 		}
 		c.mu.Unlock()
+		c.transport.valve.writing(-len(res.Result))
 		select {
 		case c.answered <- struct{}{}:
 		default:

@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// atOnce is how many tool calls work side by side. More start only when nothing ended for escape: calls that hang in one
+// file system hold up the others for that long, not for good.
+const (
+	atOnce = 16
+	escape = 25 * time.Millisecond
+)
+
+// valve holds tool calls back while the client does not take its answers: what a call reads, encodes and waits to write is
+// many times its own size, so the memory of a client that only sends is bounded by what was let in, not by what it sent.
+// It never holds what the client answers or announces. The zero value lets everything through until it is open.
+type valve struct {
+	mu      sync.Mutex
+	used    bool // there is a transport that counts what it writes
+	bytes   int  // of answers that are being written
+	running int
+	last    time.Time  // when somebody was let in
+	queue   []*waiting // first come, first served
+	timer   *time.Timer
+}
+
+type waiting struct {
+	in   chan struct{} // closed: let in
+	gone bool
+}
+
+// open makes the valve work: there is a transport that counts what it writes.
+func (v *valve) open() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.used = true
+}
+
+// middleware makes tool calls pass the valve.
+func (v *valve) middleware(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method != "tools/call" {
+			return next(ctx, method, req)
+		}
+		defer v.enter(ctx)()
+		return next(ctx, method, req)
+	}
+}
+
+// enter waits to be let in, or for ctx: then what comes next finds out that it is cancelled.
+func (v *valve) enter(ctx context.Context) (leave func()) {
+	v.mu.Lock()
+	if !v.used {
+		v.mu.Unlock()
+		return func() {}
+	}
+	w := &waiting{in: make(chan struct{})}
+	v.queue = append(v.queue, w)
+	v.admit()
+	v.mu.Unlock()
+	select {
+	case <-w.in:
+		return v.leave
+	case <-ctx.Done():
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	select {
+	case <-w.in: // just now
+		return v.leave
+	default:
+		w.gone = true
+		return func() {}
+	}
+}
+
+func (v *valve) leave() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.running--
+	v.admit()
+}
+
+// writing counts n bytes of an answer that begins to be written, or, negative, that was.
+func (v *valve) writing(n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.bytes += n
+	v.admit()
+}
+
+// admit lets in who may; the lock is held.
+func (v *valve) admit() {
+	for len(v.queue) > 0 {
+		if w := v.queue[0]; !w.gone {
+			if v.bytes > Backlog/4 {
+				return // until something is written
+			}
+			if now := time.Now(); v.running >= atOnce && now.Sub(v.last) < escape {
+				if v.timer == nil {
+					v.timer = time.AfterFunc(escape, func() {
+						v.mu.Lock()
+						defer v.mu.Unlock()
+						v.timer = nil
+						v.admit()
+					})
+				}
+				return
+			}
+			v.last = time.Now()
+			v.running++
+			close(w.in)
+		}
+		v.queue = v.queue[1:]
+	}
+}

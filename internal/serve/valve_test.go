@@ -1,0 +1,75 @@
+package serve
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// inside counts who was let in, and keeps them in until end.
+func inside(ctx context.Context, v *valve, n int, end <-chan struct{}) *int {
+	in := 0
+	for range n {
+		go func() {
+			leave := v.enter(ctx)
+			if ctx.Err() == nil {
+				in++ // one goroutine at a time runs between two waits of the bubble
+			}
+			<-end
+			leave()
+		}()
+		synctest.Wait()
+	}
+	return &in
+}
+
+func TestValveHoldsCallsWhileNothingIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, end := &valve{}, make(chan struct{})
+		v.open()
+		v.writing(Backlog/4 + 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		in := inside(ctx, v, 5, end)
+		time.Sleep(time.Hour) // of the bubble
+		if *in != 0 {
+			t.Fatalf("%d calls began", *in)
+		}
+		v.writing(-1)
+		synctest.Wait()
+		if *in != 5 {
+			t.Errorf("%d calls began when the client read again", *in)
+		}
+		v.writing(1)
+		late := inside(ctx, v, 3, end)
+		cancel() // their calls are cancelled: they wait no longer, and count for nothing
+		synctest.Wait()
+		close(end)
+		synctest.Wait()
+		if *late != 0 || v.running != 0 {
+			t.Errorf("%d began, %d count as running", *late, v.running)
+		}
+	})
+}
+
+// Calls that hang slow others down and do not stop them.
+func TestValveLetsOthersPassCallsThatHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, end := &valve{}, make(chan struct{})
+		v.open()
+		in := inside(t.Context(), v, atOnce+10, end)
+		if *in != atOnce {
+			t.Fatalf("%d calls began at once, want %d", *in, atOnce)
+		}
+		time.Sleep(10 * escape)
+		synctest.Wait()
+		if *in != atOnce+10 {
+			t.Errorf("%d calls began after %v", *in, 10*escape)
+		}
+		close(end)
+		synctest.Wait()
+		if v.running != 0 {
+			t.Errorf("%d count as running", v.running)
+		}
+	})
+}
