@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -118,7 +119,7 @@ func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
 			unlock()
 			return err
 		}
-		if t.entry != nil && t.sameKeys(keys) {
+		if t.entry != nil && slices.Equal(t.keys(), keys) {
 			t.unlock = unlock
 			return nil
 		}

@@ -69,7 +69,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 		return atDest(t, t.rule(ownRule))
 	}
 	for _, m := range t.snap.Marks {
-		if sameObject(m.Root.ID(), t.src.ID) {
+		if m.Root.ID().Same(t.src.ID) {
 			return refuse(rootbound.ProjectInside, "")
 		}
 	}
@@ -77,7 +77,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 		return err
 	}
 	if old, err := d.Lstat(); err == nil {
-		if !t.req.Overwrite && !sameObject(old.ID, t.src.ID) {
+		if !t.req.Overwrite && !old.ID.Same(t.src.ID) {
 			return atDest(t, refuse(rootbound.Exists, ""))
 		}
 		if t.req.Overwrite {
@@ -132,8 +132,6 @@ func atDest(t *Target, err error) error {
 	}
 	return err
 }
-
-func sameObject(a, b beneath.ObjectID) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
 // moveRights: leaving a project needs delete there, appearing needs create, and a move between roots the policy of both.
 func (t *Target) moveRights(p, q place) error {
@@ -196,14 +194,10 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.No
 		return err
 	}
 	base := o.At().Path
-	marks := map[[2]uint64]bool{}
 	for _, m := range t.snap.Marks {
 		if strings.HasPrefix(m.Root.Path(), strings.TrimRight(t.absolute(o.At()), "/")+"/") {
-			marks[[2]uint64{m.Root.ID().Dev, m.Root.ID().Ino}] = true
+			return refuse(rootbound.ProjectInside, "")
 		}
-	}
-	if len(marks) > 0 {
-		return refuse(rootbound.ProjectInside, "")
 	}
 	n := 0
 	var failed error

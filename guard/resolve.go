@@ -3,9 +3,11 @@ package guard
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/rules"
 )
@@ -147,11 +149,8 @@ func (t *Target) locate(at beneath.Ref, mark int, project **rootbound.Project, r
 		return nil
 	}
 	m := t.snap.Marks[mark]
-	granted := false
-	for i := range t.snap.Grants {
-		granted = granted || t.snap.Grants[i].Project == m.Project
-	}
-	if !granted { // taken back, or not active: the outer project does not speak for it
+	granted := func(g authority.Grant) bool { return g.Project == m.Project }
+	if !slices.ContainsFunc(t.snap.Grants, granted) { // taken back, or not active: the outer project does not speak for it
 		return refuse(rootbound.OutsideRoot, "")
 	}
 	inner, ok := strings.CutPrefix(m.Root.Path(), strings.TrimRight(gr.Root.Path(), "/")+"/")

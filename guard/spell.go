@@ -2,6 +2,7 @@ package guard
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -44,7 +45,7 @@ func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]p
 	}
 	if spelling.IsAbs(p) {
 		ref, ok := s.Set.Map(p)
-		if !ok || named != nil && !member(named, ref.Root) {
+		if !ok || named != nil && !slices.Contains(named, ref.Root) {
 			return nil, refuse(rootbound.OutsideRoot, "")
 		}
 		return []place{{ref.Root, ref.Path}}, nil
@@ -121,12 +122,7 @@ func namedRoot(s *authority.Snapshot, root string) (named []int, project *rootbo
 func inForce(s *authority.Snapshot) []*rootbound.Project {
 	var out []*rootbound.Project
 	for i := range s.Grants {
-		p := s.Grants[i].Project
-		seen := false
-		for _, q := range out {
-			seen = seen || q == p
-		}
-		if !seen {
+		if p := s.Grants[i].Project; !slices.Contains(out, p) {
 			out = append(out, p)
 		}
 	}
@@ -161,28 +157,15 @@ func inProject(s *authority.Snapshot, p *rootbound.Project, rel string) (place, 
 }
 
 func choices(projects []*rootbound.Project) string {
-	var b strings.Builder
-	b.WriteString("one of ")
+	var ids []string
 	for i, p := range projects {
 		if i == 8 {
-			b.WriteString(", …")
+			ids = append(ids, "…")
 			break
 		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(string(p.ID))
+		ids = append(ids, string(p.ID))
 	}
-	return b.String()
-}
-
-func member(list []int, i int) bool {
-	for _, n := range list {
-		if n == i {
-			return true
-		}
-	}
-	return false
+	return "one of " + strings.Join(ids, ", ")
 }
 
 // Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling

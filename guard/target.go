@@ -85,9 +85,6 @@ func (t *Target) Project() *rootbound.Project { return t.project }
 // Path is the reached path inside Project.
 func (t *Target) Path() string { return t.rel }
 
-// Sent is the path as the caller wrote it.
-func (t *Target) Sent() string { return t.req.Path }
-
 // Decision is the record's decision.
 func (t *Target) Decision() Decision { return t.decide(nil) }
 
@@ -153,22 +150,11 @@ func (t *Target) Stopped(why string) { t.stopped = why }
 // Walk visits what lies below the object, in the order of beneath.Object.Walk, without what rights, rules and own files
 // hide. It ends when the generation does. failed may be nil.
 func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error {
-	see, err := t.seer()
+	visit, err := t.shown(visit)
 	if err != nil {
 		return err
 	}
-	return t.obj.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
-		if err := t.Stale(); err != nil {
-			return beneath.Stop, err
-		}
-		t.touch()
-		if !see(n) {
-			t.hidden++
-			return beneath.Over, nil
-		}
-		t.entries++
-		return visit(n)
-	}, func(r beneath.Ref, err error) {
+	return t.obj.Walk(ctx, visit, func(r beneath.Ref, err error) {
 		t.skipped++
 		if failed != nil {
 			failed(r, err)
@@ -178,11 +164,17 @@ func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.St
 
 // List visits the entries of the object after the name after, like Walk.
 func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
-	see, err := t.seer()
+	visit, err := t.shown(visit)
 	if err != nil {
 		return err
 	}
-	return t.obj.List(ctx, after, func(n *beneath.Node) (beneath.Step, error) {
+	return t.obj.List(ctx, after, visit)
+}
+
+// shown passes on to visit what a walk shows, and counts.
+func (t *Target) shown(visit func(*beneath.Node) (beneath.Step, error)) (func(*beneath.Node) (beneath.Step, error), error) {
+	see, err := t.seer()
+	return func(n *beneath.Node) (beneath.Step, error) {
 		if err := t.Stale(); err != nil {
 			return beneath.Stop, err
 		}
@@ -193,7 +185,7 @@ func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Nod
 		}
 		t.entries++
 		return visit(n)
-	})
+	}, err
 }
 
 // seer decides which entries a walk shows. Their ancestors were judged before them.
@@ -207,16 +199,14 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 	}
 	t.obj.Show(t.mayShow)
 	base := t.obj.At().Path
-	within := func(n *beneath.Node) string { return join(t.rel, below(base, n.At().Path)) }
 	own := t.g.ownBelow(t.absolute(t.obj.At()))
-	right := t.need
 	nested := len(t.snap.Marks) > 1
 	return func(n *beneath.Node) bool {
 		p, pp := t.project, pol
 		if nested {
 			if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
 				var rel string
-				if t.locate(n.At(), m, &p, &rel) != nil || !p.Rights.Has(right) {
+				if t.locate(n.At(), m, &p, &rel) != nil || !p.Rights.Has(t.need) {
 					return false
 				}
 				if pp, err = t.g.policy(p); err != nil {
@@ -231,7 +221,7 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 		if own != nil && own[below(base, n.At().Path)] {
 			return false
 		}
-		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return within(n) }) == nil
+		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return join(t.rel, below(base, n.At().Path)) }) == nil
 	}, nil
 }
 
@@ -260,19 +250,6 @@ func (t *Target) keys() []beneath.Key {
 		k = append(k, t.dest.Key())
 	}
 	return k
-}
-
-func (t *Target) sameKeys(old []beneath.Key) bool {
-	now := t.keys()
-	if len(now) != len(old) {
-		return false
-	}
-	for i := range now {
-		if now[i] != old[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // drop closes what a judgement opened, so that it can be made anew.
