@@ -93,7 +93,7 @@ func exitOf(err error) int {
 	}
 	for _, e := range all {
 		var p *config.Problem
-		if !errors.As(e, &p) || !strings.HasPrefix(p.File, "--") {
+		if !errors.As(e, &p) || !strings.HasPrefix(p.File, "--") && p.File != "argument" {
 			return exitFailed
 		}
 	}

@@ -170,7 +170,11 @@ func (d *decoder) projectKey(p *rootbound.Project, f field) {
 			}
 		}
 	case "dir":
-		if d.expect(v, scalar, "dir") {
+		switch {
+		case !d.expect(v, scalar, "dir"):
+		case v.text == "": // joined to the file's directory it would grant that
+			d.at(v.at, "dir is empty and names no directory")
+		default:
 			p.Dir = d.absolute(v.text, d.dir)
 		}
 	case "rights":

@@ -129,6 +129,9 @@ func (l *loader) directories() error {
 	arguments := l.arguments()
 	usable := 0
 	for _, a := range arguments {
+		if a.dir == "" { // an unset variable of a script; never the working directory in its place
+			return &Problem{File: a.from, Text: "is empty and names no directory"}
+		}
 		dir := l.absolute(a.dir, l.in.Cwd)
 		if !filepath.IsAbs(dir) {
 			return &Problem{File: a.from, Text: fmt.Sprintf("%s is relative, and there is no working directory", word(a.dir))}
