@@ -66,7 +66,7 @@ func copyFile(from, to string) error {
 func (c *workCopy) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "ROOTBOUND_BIN=", "RB_STORM_SECONDS=1")
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir), "ROOTBOUND_BIN=", "RB_STORM_SECONDS=2")
 	return cmd
 }
 
