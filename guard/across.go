@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -35,34 +36,18 @@ func (t *Target) StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.St
 	if max := t.destProject.MaxWrite; max > 0 && from.Info().Size > max {
 		return nil, atDest(t, refuse(rootbound.TooLarge, "max_write of the project"))
 	}
-	var journal func(string, beneath.ObjectID) error
 	if at == t.dest {
-		if t.staged != nil {
-			return nil, refuse(rootbound.InternalError, "")
-		}
-		journal = func(name string, id beneath.ObjectID) (err error) {
-			t.forget, err = t.journal(at.At(), name, id, t.old)
-			return err
-		}
+		return t.hold(at, from, t.old)
 	}
-	s, err := at.Stage(from, journal)
+	s, err := at.Stage(from, nil) // journalled with its tree
 	t.touch()
-	if err == nil && at == t.dest {
-		t.staged = s
-	}
 	return s, err
 }
 
 // Temporary journals an entry of a temporary name before anything is put under it that a crash would leave there: a new
 // tree of identity id, or the version old of a file that is to be removed. forget when nothing is there any more.
 func (t *Target) Temporary(at *beneath.Entry, id beneath.ObjectID, old *beneath.Info) (forget func(), err error) {
-	if forget, err = t.journal(at.At(), at.Key().Name, id, old); err != nil {
-		return nil, err
-	}
-	if forget == nil {
-		forget = func() {}
-	}
-	return forget, nil
+	return t.journal(at.At(), at.Key().Name, id, old)
 }
 
 // Copied counts bytes and tells the watch that the file system answered. It fails as soon as the generation ends.
@@ -75,14 +60,8 @@ func (t *Target) Copied(n int64) error {
 // journal tells the journal of the temporary name in the directory that holds at.
 func (t *Target) journal(at beneath.Ref, name string, id beneath.ObjectID, old *beneath.Info) (forget func(), err error) {
 	if t.g.opt.Journal == nil {
-		return nil, nil
+		return func() {}, nil
 	}
-	dir := ""
-	for i := len(at.Path) - 1; i >= 0; i-- {
-		if at.Path[i] == '/' {
-			dir = at.Path[:i]
-			break
-		}
-	}
+	dir := strings.TrimSuffix(at.Path[:strings.LastIndexByte(at.Path, '/')+1], "/")
 	return t.g.opt.Journal.Staged(t.snap.Grants[at.Root].Root.Path(), dir, name, id, old)
 }

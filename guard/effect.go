@@ -17,32 +17,30 @@ func (t *Target) Stage() (*beneath.Staged, error) {
 	if t.entry == nil || t.staged != nil {
 		return nil, refuse(rootbound.InternalError, "")
 	}
-	journal := func(name string, id beneath.ObjectID) (err error) {
-		var old *beneath.Info
-		if t.obj != nil {
-			was := t.obj.Info()
-			old = &was
-		}
-		t.forget, err = t.journal(t.entry.At(), name, id, old)
+	var old *beneath.Info
+	if t.obj != nil {
+		old = new(t.obj.Info())
+	}
+	return t.hold(t.entry, t.obj, old)
+}
+
+// hold stages what close removes unless it was published.
+func (t *Target) hold(at *beneath.Entry, like *beneath.Object, old *beneath.Info) (*beneath.Staged, error) {
+	s, err := at.Stage(like, func(name string, id beneath.ObjectID) (err error) {
+		t.forget, err = t.journal(at.At(), name, id, old)
 		return err
-	}
-	s, err := t.entry.Stage(t.obj, journal)
+	})
 	t.touch()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.staged = s
 	}
-	t.staged = s
-	return s, nil
+	return s, err
 }
 
 // Commit publishes under a lease of the generation the target was judged in. publish makes only system calls that show
 // an effect under a name; the handles check right before and after it that the parents lie beneath their roots.
 func (t *Target) Commit(publish func() error) error {
-	in := t.project
-	if t.dest != nil {
-		in = t.destProject
-	}
-	if max := in.MaxWrite; max > 0 && t.staged != nil && t.staged.Size() > max {
+	if max := t.project.MaxWrite; max > 0 && t.dest == nil && t.staged != nil && t.staged.Size() > max {
 		return refuse(rootbound.TooLarge, "max_write of the project")
 	}
 	if err := t.use.CheckRoot(t.grant, true); err != nil {
