@@ -255,7 +255,7 @@ func (r *run) perform(s step) error {
 		}
 		r.start.launch.Hide = append(r.start.launch.Hide, s.str(0))
 	case "deny-syscall":
-		r.start.launch.Deny = append(r.start.launch.Deny, denied{s.str(0), errnos[s.str(1)]})
+		r.start.launch.Deny = append(r.start.launch.Deny, denied{Call: s.str(0), Errno: errnos[s.str(1)]})
 	case "trace":
 	case "call":
 		op := operation{op: s.str(0), path: r.expand(s.str(1))}

@@ -29,6 +29,7 @@ type launch struct {
 type denied struct {
 	Call  string
 	Errno int
+	Over  uint32 // only with a third argument over this, as a read's size: what the loader reads is small
 }
 
 func (l *launch) needed() bool {
@@ -37,7 +38,7 @@ func (l *launch) needed() bool {
 
 var callNumbers = map[string]uint32{
 	"openat2": unix.SYS_OPENAT2, "openat": unix.SYS_OPENAT, "statx": unix.SYS_STATX, "renameat2": unix.SYS_RENAMEAT2,
-	"name_to_handle_at": unix.SYS_NAME_TO_HANDLE_AT, "fsync": unix.SYS_FSYNC,
+	"name_to_handle_at": unix.SYS_NAME_TO_HANDLE_AT, "fsync": unix.SYS_FSYNC, "pread64": unix.SYS_PREAD64, "getdents64": unix.SYS_GETDENTS64,
 }
 
 var errnos = map[string]int{
@@ -114,9 +115,17 @@ func filter(deny []denied) error {
 		if !ok {
 			return fmt.Errorf("unknown call %q", d.Call)
 		}
-		prog = append(prog,
-			unix.SockFilter{Code: equal, K: nr, Jt: 0, Jf: 1},
-			unix.SockFilter{Code: ret, K: errno | uint32(d.Errno)&0xffff})
+		answer := unix.SockFilter{Code: ret, K: errno | uint32(d.Errno)&0xffff}
+		if d.Over > 0 {
+			prog = append(prog,
+				unix.SockFilter{Code: equal, K: nr, Jt: 0, Jf: 4},
+				unix.SockFilter{Code: load, K: 32}, // seccomp_data.args[2], low half
+				unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: d.Over, Jt: 0, Jf: 1},
+				answer,
+				unix.SockFilter{Code: load, K: 0})
+			continue
+		}
+		prog = append(prog, unix.SockFilter{Code: equal, K: nr, Jt: 0, Jf: 1}, answer)
 	}
 	prog = slices.Concat(prog, []unix.SockFilter{{Code: ret, K: allow}})
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

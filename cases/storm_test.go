@@ -164,7 +164,7 @@ func TestG02NothingOutsideIsWritten(t *testing.T) {
 
 // TestStormWithoutOpenat2: the walk that takes openat2's place holds too, through all tools at once.
 func TestStormWithoutOpenat2(t *testing.T) {
-	r := blow(t, rawmcp.Legacy, "walk", nil, start{launch: launch{Deny: []denied{{"openat2", errnos["ENOSYS"]}}}}, "--confine=off")
+	r := blow(t, rawmcp.Legacy, "walk", nil, start{launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}}, "--confine=off")
 	if err := r.Check(); err != nil {
 		t.Error(err)
 	}

@@ -61,8 +61,8 @@ func TestSuites(t *testing.T) {
 		})
 	}
 	for name, s := range map[string]surroundings{
-		"openat2-ENOSYS": {launch: launch{Deny: []denied{{"openat2", errnos["ENOSYS"]}}}},
-		"openat2-EPERM":  {launch: launch{Deny: []denied{{"openat2", errnos["EPERM"]}}}},
+		"openat2-ENOSYS": {launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}},
+		"openat2-EPERM":  {launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["EPERM"]}}}},
 		"user":           {launch: launch{UID: 65534}, chown: 65534},
 		"no-proc":        {launch: launch{Hide: []string{"/proc"}}},
 	} {
