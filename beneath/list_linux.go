@@ -42,7 +42,7 @@ type dirent struct {
 type tree struct {
 	o      *Object
 	ctx    context.Context
-	failed func(Ref, error)
+	failed func(rel string, err error)
 	buf    []byte
 	path   []byte
 	levels []listing
@@ -60,6 +60,9 @@ func (n *Node) At() Ref {
 	}
 	return Ref{n.t.o.at.Root, n.at}
 }
+
+// Rel is the path of the entry below the object that is visited.
+func (n *Node) Rel() string { return below(n.t.o.at.Path, n.At().Path) }
 
 // Name is the entry's name in its directory.
 func (n *Node) Name() string { return n.name }
@@ -113,9 +116,10 @@ func (n *Node) Open() (*Object, error) {
 }
 
 // Walk visits depth first in byte order of names, handles held, links never followed, mounts by the member's policy,
-// kernel file systems never entered. failed is told of what could not be read (nil: ignored); it never ends the walk.
+// kernel file systems never entered. failed is told of what could not be read, by its path below o (nil: ignored); it never
+// ends the walk.
 // Bounded by ctx; an error of visit ends the walk and is returned.
-func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	return o.traverse(ctx, "", true, visit, failed)
 }
 
@@ -124,7 +128,7 @@ func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step
 	return o.traverse(ctx, after, false, visit, nil)
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	if err := o.hold(); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 		if e.kind == unix.DT_UNKNOWN {
 			i, err := n.Info()
 			if err != nil {
-				t.tell(n.At(), err)
+				t.tell(n.Rel(), err)
 				continue
 			}
 			n.kind = i.Mode.Type()
@@ -180,7 +184,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 				if c := ended(ctx); c != nil {
 					return c
 				}
-				t.tell(n.At(), err)
+				t.tell(n.Rel(), err)
 			}
 		}
 	}
@@ -207,9 +211,9 @@ func kindOf(dt uint8) fs.FileMode {
 	return fs.ModeIrregular
 }
 
-func (t *tree) tell(at Ref, err error) {
+func (t *tree) tell(rel string, err error) {
 	if t.failed != nil {
-		t.failed(at, err)
+		t.failed(rel, err)
 	}
 }
 
@@ -286,7 +290,7 @@ func (t *tree) pop() error {
 			up.fd = fd
 			if err != nil {
 				up.fd, up.next = -1, len(up.sorted)
-				t.tell(Ref{t.o.at.Root, string(t.path)}, fail(err))
+				t.tell(below(t.o.at.Path, string(t.path)), fail(err))
 			}
 		}
 	}

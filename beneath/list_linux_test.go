@@ -23,7 +23,7 @@ func walkAll(t testing.TB, s *Set, p string) (paths, failed []string) {
 	must(t, o.Walk(ctx(), func(n *Node) (Step, error) {
 		paths = append(paths, fmt.Sprintf("%d %s", n.Depth(), n.At().Path))
 		return Into, nil
-	}, func(r Ref, err error) { failed = append(failed, r.Path+": "+outcome(err)) }))
+	}, func(rel string, err error) { failed = append(failed, rel+": "+outcome(err)) }))
 	return paths, failed
 }
 
@@ -194,7 +194,7 @@ func TestWalkDeep(t *testing.T) {
 		}
 		seen++
 		return Into, nil
-	}, func(r Ref, err error) { failed = append(failed, r.Path+": "+outcome(err)) }))
+	}, func(rel string, err error) { failed = append(failed, rel+": "+outcome(err)) }))
 	if most > heldLevels+4 {
 		t.Error(most, "descriptors at once")
 	}

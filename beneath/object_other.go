@@ -82,6 +82,9 @@ type Node struct {
 // At is the reached path of the entry.
 func (n *Node) At() Ref { return n.at }
 
+// Rel is the path of the entry below the object that is visited.
+func (n *Node) Rel() string { return below(n.o.at.Path, n.at.Path) }
+
 // Name is the entry's name in its directory.
 func (n *Node) Name() string { return n.entry.Name() }
 
@@ -153,7 +156,7 @@ func (n *Node) Open() (*Object, error) {
 var errStop = errors.New("stop")
 
 // Walk visits depth first in byte order of names, links never followed. See the Linux documentation.
-func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	return o.traverse(ctx, "", true, visit, failed)
 }
 
@@ -162,7 +165,7 @@ func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step
 	return o.traverse(ctx, after, false, visit, nil)
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
@@ -201,10 +204,10 @@ func (s *Set) subRoot(r *os.Root, p string, same *os.File) (*os.Root, error) {
 	return dir, nil
 }
 
-func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark int, after string, deep bool, visit func(*Node) (Step, error), failed func(Ref, error)) error {
+func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark int, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	tell := func(at Ref, err error) {
 		if failed != nil {
-			failed(at, fail(err))
+			failed(below(o.at.Path, at.Path), fail(err))
 		}
 	}
 	f, err := dir.Open(".")

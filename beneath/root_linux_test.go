@@ -172,7 +172,7 @@ func TestG18SpecialFilesNeverBlock(t *testing.T) {
 					t.Errorf("%s: %v", n.Name(), err)
 				}
 				return Into, nil
-			}, func(r Ref, err error) { t.Error(r, err) }))
+			}, func(rel string, err error) { t.Error(rel, err) }))
 		})
 	})
 }

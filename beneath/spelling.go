@@ -154,6 +154,14 @@ func climbOut(canonical, text string) string {
 	return canonical + "/" + text
 }
 
+// below is path without base, the directory that it lies in or is.
+func below(base, path string) string {
+	if base == "" {
+		return path
+	}
+	return strings.TrimPrefix(path[len(base):], "/")
+}
+
 func join(dir, name string) string {
 	if dir == "" {
 		return name

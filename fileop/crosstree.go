@@ -104,7 +104,7 @@ func (c *crossing) survey(ctx context.Context, src *beneath.Object) (survey, err
 		if err == nil {
 			err = inside(i)
 		}
-		all[Below(src.At().Path, n.At().Path)] = i
+		all[n.Rel()] = i
 		return err
 	})
 	return all, err
@@ -165,7 +165,7 @@ func eachLevel(ctx context.Context, first level, visit func(up level, n *beneath
 		}
 		down = append(down, *l)
 		return beneath.Into, nil
-	}, func(_ beneath.Ref, err error) { failed(err) })
+	}, func(_ string, err error) { failed(err) })
 	if err != nil {
 		return err
 	}
@@ -173,14 +173,13 @@ func eachLevel(ctx context.Context, first level, visit func(up level, n *beneath
 }
 
 func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all survey) error {
-	base := src.At().Path
 	seen := 0
 	var unread error
 	err := eachLevel(ctx, level{from: src, to: top}, func(up level, n *beneath.Node) (*level, error) {
 		if err := c.alive(ctx, 0); err != nil {
 			return nil, err
 		}
-		was, ok := all[Below(base, n.At().Path)]
+		was, ok := all[n.Rel()]
 		if !ok {
 			return nil, changed() // it was not judged
 		}
@@ -244,13 +243,13 @@ func (c *crossing) same(ctx context.Context, src *beneath.Object, all survey) er
 			return beneath.Stop, err
 		}
 		i, err := n.Info()
-		was, ok := all[Below(src.At().Path, n.At().Path)]
+		was, ok := all[n.Rel()]
 		if err == nil && (!ok || i.Version() != was.Version()) {
 			err = changed()
 		}
 		seen++
 		return beneath.Into, err
-	}, func(_ beneath.Ref, err error) { unread = err })
+	}, func(_ string, err error) { unread = err })
 	if err == nil {
 		err = unread
 	}
@@ -262,7 +261,6 @@ func (c *crossing) same(ctx context.Context, src *beneath.Object, all survey) er
 
 // removeTree removes what was copied, by identity and version. What changed meanwhile stays where it is.
 func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all survey) error {
-	base := src.At().Path
 	gone := 0
 	var kept error
 	keep := func(err error) error { // nil: go on with the next entry
@@ -288,7 +286,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		return keep(err)
 	}
 	err := eachLevel(ctx, level{from: src}, func(up level, n *beneath.Node) (*level, error) {
-		was, ok := all[Below(base, n.At().Path)]
+		was, ok := all[n.Rel()]
 		if !ok {
 			return nil, keep(changed())
 		}

@@ -3,7 +3,6 @@ package fileop
 import (
 	"context"
 	"io/fs"
-	"strings"
 
 	"github.com/rootbound/rootbound/beneath"
 )
@@ -16,7 +15,7 @@ const MaxSkips = 20
 
 // Walker visits what lies below a directory, depth first in byte order of names: *guard.Target and *beneath.Object.
 type Walker interface {
-	Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error
+	Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error
 }
 
 // Branch is one node of a tree. The nodes stand in the order of a depth-first walk, so Depth tells the parent.
@@ -42,7 +41,6 @@ func (s *Skipped) add(rel string) {
 
 // TreeOptions of a tree.
 type TreeOptions struct {
-	Base     string                // reached path of the directory inside its root, as Object.At().Path gives it
 	Nodes    int                   // bound; 0: MaxTree
 	Depth    int                   // deepest level; 0: no bound but the walker's
 	Excluded func(rel string) bool // leaves a node and what lies below it out; nil: nothing
@@ -64,7 +62,7 @@ func Grow(ctx context.Context, w Walker, o TreeOptions) (Tree, error) {
 	}
 	var t Tree
 	err := w.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
-		if o.Excluded != nil && o.Excluded(Below(o.Base, n.At().Path)) {
+		if o.Excluded != nil && o.Excluded(n.Rel()) {
 			return beneath.Over, nil
 		}
 		if len(t.Nodes) == o.Nodes {
@@ -84,17 +82,9 @@ func Grow(ctx context.Context, w Walker, o TreeOptions) (Tree, error) {
 			return beneath.Over, nil
 		}
 		return beneath.Into, nil
-	}, func(at beneath.Ref, _ error) { t.Skipped.add(Below(o.Base, at.Path)) })
+	}, func(rel string, _ error) { t.Skipped.add(rel) })
 	if err != nil {
 		return Tree{}, failed(err)
 	}
 	return t, nil
-}
-
-// Below is path without the directory base, both inside one root as Object.At().Path gives them.
-func Below(base, path string) string {
-	if base == "" {
-		return path
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(path, base), "/")
 }

@@ -193,7 +193,6 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.No
 	if err != nil {
 		return err
 	}
-	base := o.At().Path
 	for _, m := range t.snap.Marks {
 		if strings.HasPrefix(m.Root.Path(), strings.TrimRight(t.absolute(o.At()), "/")+"/") {
 			return refuse(rootbound.ProjectInside, "")
@@ -213,7 +212,7 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.No
 			return beneath.Stop, refuse(rootbound.ProjectInside, "")
 		}
 		dir := node.Type().IsDir()
-		rest := below(base, node.At().Path)
+		rest := node.Rel()
 		if r := from.Entry(join(t.rel, rest), node.Name(), dir); r != nil {
 			return beneath.Stop, t.rule(r)
 		}
@@ -224,7 +223,7 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, visit func(*beneath.No
 			return beneath.Into, visit(node)
 		}
 		return beneath.Into, nil
-	}, func(_ beneath.Ref, err error) {
+	}, func(_ string, err error) {
 		if failed == nil {
 			failed = err
 		}

@@ -149,15 +149,15 @@ func (t *Target) Stopped(why string) { t.stopped = why }
 
 // Walk visits what lies below the object, in the order of beneath.Object.Walk, without what rights, rules and own files
 // hide. It ends when the generation does. failed may be nil.
-func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error {
+func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error {
 	visit, err := t.shown(visit)
 	if err != nil {
 		return err
 	}
-	return t.obj.Walk(ctx, visit, func(r beneath.Ref, err error) {
+	return t.obj.Walk(ctx, visit, func(rel string, err error) {
 		t.skipped++
 		if failed != nil {
-			failed(r, err)
+			failed(rel, err)
 		}
 	})
 }
@@ -198,7 +198,6 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 		return nil, err
 	}
 	t.obj.Show(t.mayShow)
-	base := t.obj.At().Path
 	own := t.g.ownBelow(t.absolute(t.obj.At()))
 	nested := len(t.snap.Marks) > 1
 	return func(n *beneath.Node) bool {
@@ -218,21 +217,11 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 				return pp.Node(n.Name(), n.Type().IsDir(), func() string { return rel }) == nil
 			}
 		}
-		if own != nil && own[below(base, n.At().Path)] {
+		if own != nil && own[n.Rel()] {
 			return false
 		}
-		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return join(t.rel, below(base, n.At().Path)) }) == nil
+		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return join(t.rel, n.Rel()) }) == nil
 	}, nil
-}
-
-func below(base, p string) string {
-	if base == "" {
-		return p
-	}
-	if len(p) <= len(base) {
-		return ""
-	}
-	return p[len(base)+1:]
 }
 
 // mayShow decides whether what a link reaches may be described: not where rights, rules or own files hide it.

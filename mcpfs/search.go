@@ -29,7 +29,7 @@ func (f *files) search(ctx context.Context, c call) (*reply, error) {
 	defer progress.stop()
 	var res search.Result
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		res, err = search.Files(ctx, on, p, search.Options{Base: on.Object().At().Path, Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step})
+		res, err = search.Files(ctx, on, p, search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step})
 		return err
 	})
 	if err != nil {

@@ -102,7 +102,6 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 		o.Excluded = func(rel string) bool { progress.step(); return exclude.Match(rel) }
 	}
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		o.Base = on.Object().At().Path
 		t, err = fileop.Grow(ctx, on, o)
 		return err
 	})

@@ -18,7 +18,7 @@ const MaxSkips = 20
 
 // Walker visits what lies below a directory, depth first in byte order of names: *guard.Target and *beneath.Object.
 type Walker interface {
-	Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(beneath.Ref, error)) error
+	Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error
 }
 
 // Hit is one entry that matches.
@@ -29,7 +29,6 @@ type Hit struct {
 
 // Options of a search.
 type Options struct {
-	Base    string   // reached path of the directory inside its root, as Object.At().Path gives it
 	Exclude Excludes // entries left out, with what lies below them
 	Limit   int      // hits of a page; 0: DefaultHits
 	Cursor  string   // Next of the page before; empty: the first
@@ -66,7 +65,7 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 		if plain && byName && !p.matchName(n.Name()) {
 			return next, nil
 		}
-		rel := below(o.Base, n.At().Path)
+		rel := n.Rel()
 		if anchored && n.Type().IsDir() && !p.mayHold(rel) {
 			next = beneath.Over
 		}
@@ -96,9 +95,9 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 		}
 		r.Hits = append(r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
 		return next, nil
-	}, func(at beneath.Ref, _ error) {
+	}, func(rel string, _ error) {
 		if r.Skips++; len(r.Skipped) < MaxSkips {
-			r.Skipped = append(r.Skipped, below(o.Base, at.Path))
+			r.Skipped = append(r.Skipped, rel)
 		}
 	})
 	if err != nil {
@@ -125,13 +124,6 @@ func order(a, b string) int {
 		}
 		a, b = restA, restB
 	}
-}
-
-func below(base, path string) string {
-	if base == "" {
-		return path
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(path, base), "/")
 }
 
 func failed(err error) error {
