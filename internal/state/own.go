@@ -108,6 +108,9 @@ func (o *Own) refresh() *ownIDs {
 				k.files = append(k.files, File{Path: path, ID: id})
 			}
 		}
+		for _, way := range ways(path) { // moved away or replaced they would lead elsewhere
+			k.files = append(k.files, File{Path: way})
+		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			k.addAbove(real, seenAbove)
 			k.files = append(k.files, File{Path: real})
@@ -144,6 +147,33 @@ func (o *Own) refresh() *ownIDs {
 	}
 	o.known.Store(k)
 	return k
+}
+
+const maxLinks = 40
+
+// ways lists path as it is spelled after each link on the way but the last was followed; up to the link that is next each
+// is canonical.
+func ways(path string) (out []string) {
+	rest, at := strings.TrimPrefix(path, string(filepath.Separator)), filepath.VolumeName(path)+string(filepath.Separator)
+	for rest != "" {
+		name, more, _ := strings.Cut(rest, string(filepath.Separator))
+		next := filepath.Join(at, name)
+		to, err := os.Readlink(next)
+		if err != nil { // no link, or missing from here on
+			at, rest = next, more
+			continue
+		}
+		if out = append(out, filepath.Join(next, more)); len(out) == maxLinks {
+			return out
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(at, to)
+		}
+		whole := filepath.Join(to, more)
+		at = filepath.VolumeName(whole) + string(filepath.Separator)
+		rest = strings.TrimPrefix(whole, at)
+	}
+	return out
 }
 
 func (k *ownIDs) addAbove(path string, seen map[beneath.ObjectID]bool) {

@@ -150,3 +150,34 @@ func TestKeyRefuses(t *testing.T) {
 		t.Error("a name that leads elsewhere was used")
 	}
 }
+
+// A configuration that is found through links is ours under each spelling on the way, so that none of the links can be
+// moved away and replaced.
+func TestOwnKnowsEachLinkOnTheWay(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "real"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"conf": "middle", "middle": "./real", "real/rb.yaml": "own.yaml", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "real/own.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := &Own{}
+	own.Add(filepath.Join(dir, "conf/rb.yaml"), filepath.Join(dir, "loop/x"))
+	paths := map[string]bool{}
+	for _, f := range own.Files() {
+		paths[f.Path] = true
+	}
+	for _, want := range []string{"conf/rb.yaml", "middle/rb.yaml", "real/rb.yaml", "real/own.yaml", "loop/x"} {
+		if !paths[filepath.Join(dir, want)] {
+			t.Errorf("%s is not ours: %v", want, paths)
+		}
+	}
+}
