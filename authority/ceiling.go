@@ -68,7 +68,7 @@ func Open(projects []rootbound.Project, o CeilingOptions) (*Ceiling, error) {
 			return nil, err
 		}
 	}
-	c.digest = digest(c.projects())
+	c.digest = digest(c.Projects())
 	c.version.Store(1)
 	c.see()
 	return c, nil
@@ -104,9 +104,7 @@ func (c *Ceiling) twin(root *beneath.Root, but rootbound.RootID) *slot {
 }
 
 // Projects are all projects in the operator's order.
-func (c *Ceiling) Projects() []rootbound.Project { return c.projects() }
-
-func (c *Ceiling) projects() []rootbound.Project {
+func (c *Ceiling) Projects() []rootbound.Project {
 	out := make([]rootbound.Project, len(c.slots))
 	for i := range c.slots {
 		out[i] = *c.slots[i].project

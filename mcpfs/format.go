@@ -95,9 +95,6 @@ func listedPath(p string) string {
 	return strings.Join(names, "/")
 }
 
-// sentForm shows a path as the caller sent it, on one line.
-func sentForm(p string) string { return listedPath(p) }
-
 // appendJSON appends s as a JSON string with no more escapes than JSON asks for. s is valid UTF-8.
 func appendJSON(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"

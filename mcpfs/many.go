@@ -90,10 +90,10 @@ func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
 			piece = echo(path) + ": Error - " + text
 		case g.t.Truncated:
 			text, _ := cutText(string(g.t.Data), g.t)
-			piece = sentForm(path) + ":\n" + text + "\n"
+			piece = listedPath(path) + ":\n" + text + "\n"
 			out.cut, out.next = true, map[string]any{"paths": paths[taken:]}
 		default:
-			piece = sentForm(path) + ":\n" + string(g.t.Data) + "\n"
+			piece = listedPath(path) + ":\n" + string(g.t.Data) + "\n"
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1

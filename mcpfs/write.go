@@ -28,7 +28,7 @@ func (f *files) write(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &reply{text: "Successfully wrote to " + sentForm(r.Path), version: w.Version}
+	out := &reply{text: "Successfully wrote to " + listedPath(r.Path), version: w.Version}
 	out.note(w.Warnings...)
 	return out, nil
 }
@@ -106,7 +106,7 @@ func (f *files) mkdir(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reply{text: "Successfully created directory " + sentForm(r.Path)}, nil
+	return &reply{text: "Successfully created directory " + listedPath(r.Path)}, nil
 }
 
 func (f *files) move(ctx context.Context, c call) (*reply, error) {
@@ -124,7 +124,7 @@ func (f *files) move(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &reply{text: "Successfully moved " + sentForm(r.Path) + " to " + sentForm(r.Dest)}
+	out := &reply{text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
 	out.note(m.Warnings...)
 	return out, nil
 }

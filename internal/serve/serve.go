@@ -135,9 +135,6 @@ func need(tools map[string]bool) func(method, name string) mcpscope.Need {
 	}
 }
 
-// Ceiling is what the operator granted; it belongs to the Service.
-func (s *Service) Ceiling() *authority.Ceiling { return s.ceiling }
-
 // Connect serves one session over a transport, for programs that hold the client in the same process.
 func (s *Service) Connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSession, error) {
 	return s.mcp.Connect(ctx, t, nil)
