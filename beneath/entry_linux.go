@@ -282,7 +282,7 @@ func unlink(dir int, name string, what Info) error {
 	if what.Mode.IsDir() {
 		flags = unix.AT_REMOVEDIR
 	}
-	return unix.Unlinkat(dir, name, flags)
+	return filled(unix.Unlinkat(dir, name, flags))
 }
 
 // SyncDir makes the directory durable. Outside any lease.

@@ -2,13 +2,16 @@ package beneath
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/storm"
 	"golang.org/x/sys/unix"
 )
@@ -16,9 +19,15 @@ import (
 // surrounding says in which environment this test process shall run the suite.
 const surrounding = "RB_TEST_SURROUNDING"
 
+// lacking is the exit code of a process for which this machine cannot make its environment.
+const lacking = 4
+
 func TestMain(m *testing.M) {
 	if err := surround(os.Getenv(surrounding)); err != nil {
 		fmt.Println("cannot make the environment:", err)
+		if errors.Is(err, rig.ErrLacking) {
+			os.Exit(lacking)
+		}
 		os.Exit(3)
 	}
 	os.Exit(m.Run())
@@ -44,19 +53,13 @@ func surround(what string) error {
 		return nil
 	case "no /proc":
 		return unix.Mount("none", "/proc", "tmpfs", 0, "")
-	case "tmpfs":
-		return unix.Mount("none", os.Getenv("TMPDIR"), "tmpfs", 0, "")
-	case "overlay":
-		at := os.Getenv("TMPDIR")
-		for _, d := range []string{"/l", "/u", "/w", "/m"} {
-			if err := os.Mkdir(at+d, 0o777); err != nil {
-				return err
-			}
-		}
-		if err := unix.Mount("none", at+"/m", "overlay", 0, "lowerdir="+at+"/l,upperdir="+at+"/u,workdir="+at+"/w"); err != nil {
+	}
+	if slices.Contains(rig.Filesystems(), what) {
+		at, err := rig.Mount(what, os.Getenv("TMPDIR"))
+		if err != nil {
 			return err
 		}
-		return os.Setenv("TMPDIR", at+"/m")
+		return os.Setenv("TMPDIR", at)
 	}
 	return fmt.Errorf("no environment %q", what)
 }
@@ -86,14 +89,19 @@ func elsewhere(t *testing.T, what, run string) {
 		must(t, os.Mkdir(dir, 0o777))
 		must(t, os.Chmod(dir, 0o777))
 		attr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
-	case "namespace", "no /proc", "tmpfs", "overlay":
-		attr.Cloneflags = unix.CLONE_NEWNS
+	default:
+		if what == "namespace" || what == "no /proc" || slices.Contains(rig.Filesystems(), what) {
+			attr.Cloneflags = unix.CLONE_NEWNS
+		}
 	}
 	cmd := exec.Command(self, "-test.run="+run, "-test.timeout=120s")
 	cmd.Dir = "/"
 	cmd.SysProcAttr = attr
 	cmd.Env = append(os.Environ(), surrounding+"="+what, "TMPDIR="+dir)
 	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() == lacking {
+		t.Skipf("%s", out)
+	}
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	} else if bytes.Contains(out, []byte("no tests to run")) {
@@ -123,7 +131,7 @@ func TestElsewhere(t *testing.T) {
 	if os.Getenv(surrounding) != "" {
 		t.Skip("already elsewhere")
 	}
-	for _, what := range []string{"openat2=ENOSYS", "openat2=EPERM", "user", "no /proc", "tmpfs", "overlay"} {
+	for _, what := range append([]string{"openat2=ENOSYS", "openat2=EPERM", "user", "no /proc"}, rig.Filesystems()...) {
 		t.Run(what, func(t *testing.T) {
 			if os.Getuid() != 0 && !strings.HasPrefix(what, "openat2") {
 				t.Skip("needs root to make this environment")

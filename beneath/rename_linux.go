@@ -49,7 +49,7 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 	}
 	replaced := err == nil
 	if replaced {
-		err = fail(unix.Renameat2(e.dir.fd, e.name, to.dir.fd, to.name, 0))
+		err = fail(filled(unix.Renameat2(e.dir.fd, e.name, to.dir.fd, to.name, 0)))
 	} else if err = renameNoReplace(e.dir.fd, e.name, to.dir.fd, to.name, from.ID); overwrite && rootbound.ReasonOf(err) == rootbound.Exists {
 		return refuse(rootbound.VersionConflict, "", err) // it came after the look: nobody has judged it
 	}
@@ -70,6 +70,14 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 		return err
 	}
 	return nil
+}
+
+// filled: rename(2) and rmdir(2) may say EEXIST for a directory that is not empty; XFS does.
+func filled(err error) error {
+	if err == unix.EEXIST {
+		return unix.ENOTEMPTY
+	}
+	return err
 }
 
 // renameNoReplace never replaces anything. Where the file system lacks the flag, a second name and the removal of the
