@@ -10,6 +10,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/pace"
 )
 
 // Decide resolves and judges and has no effect; the answer may be old when it arrives. A refusal is both: the decision
@@ -85,12 +86,24 @@ func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Contex
 		return err
 	}
 	t.allowed.Store(true)
-	if err = work(ctx, t); err == nil && !t.committed {
+	if err = work(alive{ctx, t}, t); err == nil && !t.committed {
 		err = t.use.Stale() // a read commits here, when its result is handed over
 	}
 	err = t.settle(ctx, err)
 	t.complete(err)
 	return err
+}
+
+// alive is the context of a target's work: who looks whether to stop shows that it goes on. Work that reckons for long
+// must not be taken for a file system that does not answer.
+type alive struct {
+	context.Context
+	t *Target
+}
+
+func (a alive) Err() error {
+	a.t.touch()
+	return a.Context.Err()
 }
 
 // judgeLocked judges; changes of an entry are judged again under the entry's lock, because what was resolved before the
@@ -250,4 +263,21 @@ func (g *Guard) gate(t *Target) chan struct{} {
 	}
 	c, _ := g.gates.LoadOrStore(id, make(chan struct{}, g.opt.Workers))
 	return c.(chan struct{})
+}
+
+// paceDenial slows a denial that is one too many.
+func (g *Guard) paceDenial(ctx context.Context, authority string) {
+	slow, alert := g.pace.Deny(authority, time.Now())
+	if alert && g.opt.Alert != nil {
+		g.opt.Alert(authority, pace.Denials)
+	}
+	if !slow || g.opt.NoSlow {
+		return
+	}
+	t := time.NewTimer(pace.Delay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/pace"
 	"github.com/rootbound/rootbound/guard/rules"
 )
 
@@ -65,7 +66,7 @@ type Guard struct {
 	opt      Options
 	policies sync.Map // *rootbound.Project → *rules.Policy
 	own      ownFiles
-	pace     pacer
+	pace     pace.Pacer
 	gates    sync.Map // rootbound.RootID → chan struct{}
 	ids      *decision.IDs
 	names    [1 << 8][]string // of each set of rights, for records

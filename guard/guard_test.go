@@ -611,6 +611,7 @@ func TestLimitsOfAProject(t *testing.T) {
 	h.file("p/small", "1234")
 	_, err := h.read("big")
 	refused(t, "max_read", err, rootbound.TooLarge)
+	refused(t, "max_read of an edit, whose refusals show lines", h.do(guard.Request{Op: rootbound.OpEdit, Path: "big"}, nil), rootbound.TooLarge)
 	refused(t, "max_write", h.write("", "small", "12345"), rootbound.TooLarge)
 	h.has("p/small", "1234")
 	if err := os.Link(filepath.Join(h.dir, "p/small"), filepath.Join(h.dir, "p/twin")); err != nil {

@@ -121,18 +121,18 @@ func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
 		return err
 	}
 	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
-		if err := t.names(info); err != nil {
+		if err := t.readable(info); err != nil {
 			return err
-		}
-		if t.project.MaxRead > 0 && info.Size > t.project.MaxRead {
-			return refuse(rootbound.TooLarge, "max_read of the project")
 		}
 	}
 	return t.right(t.project, t.need|t.req.Need)
 }
 
-// names refuses to read a file that has several, where the project says so.
-func (t *Target) names(info beneath.Info) error {
+// readable refuses to read a file that has several names or is too large, where the project says so.
+func (t *Target) readable(info beneath.Info) error {
+	if t.project.MaxRead > 0 && info.Size > t.project.MaxRead {
+		return refuse(rootbound.TooLarge, "max_read of the project")
+	}
 	if !t.project.DenyHardlinks || info.Links < 2 {
 		return nil
 	}
@@ -251,7 +251,7 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 		if t.obj == nil {
 			return refuse(rootbound.NotFound, "")
 		}
-		if err := t.names(info); err != nil {
+		if err := t.readable(info); err != nil {
 			return err
 		}
 	case t.obj == nil:

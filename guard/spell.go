@@ -107,6 +107,11 @@ func namedRoot(s *authority.Snapshot, root string) (named []int, project *rootbo
 			return []int{i}, nil
 		}
 	}
+	for i := range s.Marks {
+		if string(s.Marks[i].Project.ID) == root { // a client's name never stands for a project that is not in force
+			return nil, nil
+		}
+	}
 	for i := range s.Grants {
 		if s.Grants[i].Name == root {
 			named = append(named, i)

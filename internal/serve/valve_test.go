@@ -2,26 +2,27 @@ package serve
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
 // inside counts who was let in, and keeps them in until end.
-func inside(ctx context.Context, v *valve, n int, end <-chan struct{}) *int {
-	in := 0
+func inside(ctx context.Context, v *valve, n int, end <-chan struct{}) *atomic.Int64 {
+	in := new(atomic.Int64)
 	for range n {
 		go func() {
 			leave := v.enter(ctx)
 			if ctx.Err() == nil {
-				in++ // one goroutine at a time runs between two waits of the bubble
+				in.Add(1)
 			}
 			<-end
 			leave()
 		}()
 		synctest.Wait()
 	}
-	return &in
+	return in
 }
 
 func TestValveHoldsCallsWhileNothingIsWritten(t *testing.T) {
@@ -32,13 +33,13 @@ func TestValveHoldsCallsWhileNothingIsWritten(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in := inside(ctx, v, 5, end)
 		time.Sleep(time.Hour) // of the bubble
-		if *in != 0 {
-			t.Fatalf("%d calls began", *in)
+		if in.Load() != 0 {
+			t.Fatalf("%d calls began", in.Load())
 		}
 		v.writing(-1)
 		synctest.Wait()
-		if *in != 5 {
-			t.Errorf("%d calls began when the client read again", *in)
+		if in.Load() != 5 {
+			t.Errorf("%d calls began when the client read again", in.Load())
 		}
 		v.writing(1)
 		late := inside(ctx, v, 3, end)
@@ -46,8 +47,8 @@ func TestValveHoldsCallsWhileNothingIsWritten(t *testing.T) {
 		synctest.Wait()
 		close(end)
 		synctest.Wait()
-		if *late != 0 || v.running != 0 {
-			t.Errorf("%d began, %d count as running", *late, v.running)
+		if late.Load() != 0 || v.running != 0 {
+			t.Errorf("%d began, %d count as running", late.Load(), v.running)
 		}
 	})
 }
@@ -58,13 +59,13 @@ func TestValveLetsOthersPassCallsThatHang(t *testing.T) {
 		v, end := &valve{}, make(chan struct{})
 		v.open()
 		in := inside(t.Context(), v, atOnce+10, end)
-		if *in != atOnce {
-			t.Fatalf("%d calls began at once, want %d", *in, atOnce)
+		if in.Load() != atOnce {
+			t.Fatalf("%d calls began at once, want %d", in.Load(), atOnce)
 		}
 		time.Sleep(10 * escape)
 		synctest.Wait()
-		if *in != atOnce+10 {
-			t.Errorf("%d calls began after %v", *in, 10*escape)
+		if in.Load() != atOnce+10 {
+			t.Errorf("%d calls began after %v", in.Load(), 10*escape)
 		}
 		close(end)
 		synctest.Wait()
