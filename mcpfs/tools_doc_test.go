@@ -24,7 +24,7 @@ The server tells its clients:
 > ` + Instructions + `
 
 Every answer carries one text block and, as ` + "`structuredContent.content`" + `, the same text. A refused call has ` + "`isError: true`" + `, the reason in
-its text and in ` + "`structuredContent.error`" + `: ` + "`reason` ([reasons](reasons.md)), `detail`, `operation`, `path` as sent, `root`, `retryable`, `decision_id`" + `.
+its text and in ` + "`structuredContent.error`" + `: ` + "`reason` ([reasons](reasons.md)), `detail`, `operation`, `path` as sent, `root`, `retryable`, `decision_id`, each where it applies" + `.
 Arguments marked ! are required. Arguments no tool knows are dropped.
 `)
 	for _, row := range table() {

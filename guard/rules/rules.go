@@ -43,6 +43,11 @@ const meta = `*?[{\!`
 
 func (m *matcher) add(pattern string, r *Rule) error {
 	folded := foldPattern(pattern)
+	for c := range strings.SplitSeq(pattern, "/") { // a pattern that can match nothing would look like a rule
+		if c == "" || c == "." || c == ".." {
+			return fmt.Errorf("pattern %q can match nothing: it holds an empty name, . or ..", pattern)
+		}
+	}
 	if !doublestar.ValidatePattern(folded) {
 		return fmt.Errorf("bad pattern %q", pattern)
 	}

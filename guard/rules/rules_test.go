@@ -80,6 +80,11 @@ func TestDenyGlobs(t *testing.T) {
 			t.Errorf("%q: %v, want %v", path, got, want)
 		}
 	}
+	for _, p := range []string{"./x/**", "a//b", "a/../b", ""} {
+		if _, err := New(&rootbound.Project{Deny: []string{p}}); err == nil {
+			t.Errorf("%q can match nothing and passes", p)
+		}
+	}
 	if _, err := New(&rootbound.Project{Deny: []string{"a[b"}}); err == nil || !strings.Contains(err.Error(), "a[b") {
 		t.Errorf("a bad pattern passes: %v", err)
 	}

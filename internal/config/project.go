@@ -76,6 +76,14 @@ func checkGlob(s string) error {
 		return fmt.Errorf("pattern %s starts at the project: write it without the leading /", word(s))
 	case s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || strings.HasSuffix(s, "/.."):
 		return fmt.Errorf("pattern %s: .. matches nothing, patterns stay inside the project", word(s))
+	case strings.TrimSpace(s) != s:
+		return fmt.Errorf("pattern %s begins or ends with a blank, which is part of no name you mean: take it out", word(s))
+	case s[0] == '!' || s[0] == '#':
+		return fmt.Errorf("pattern %s: %c has no meaning here; for a name that begins with it write \\%[2]c", word(s), s[0])
+	case strings.Contains(s, "//"):
+		return fmt.Errorf("pattern %s: an empty name between slashes matches nothing, write one slash", word(s))
+	case s == "." || strings.HasPrefix(s, "./") || strings.Contains(s, "/./") || strings.HasSuffix(s, "/."):
+		return fmt.Errorf("pattern %s: . matches nothing, patterns start at the project without it", word(s))
 	case !doublestar.ValidatePattern(s):
 		return fmt.Errorf("pattern %s is not a valid glob: check its brackets, braces and backslashes", word(s))
 	}
