@@ -70,7 +70,7 @@ then the innermost decides. A directory that does not exist yet is served when i
 | ` + "`id`" + ` | from the directory's name | letters, digits, dot, dash and underscore, at most 64 bytes |
 | ` + "`dir`" + ` | – | the directory; ` + "`~/`" + ` is the home directory |
 | ` + "`rights`" + ` | ` + "`ro`" + ` | ` + "`ro`, `propose`, `rw`, `full`" + `, or a list of ` + "`list read search create write move delete propose`" + ` |
-| ` + "`deny`" + ` | none | globs on the path inside the project: `*.key` is the top level only, `**/*.key` every level, `name/` a directory and what it holds; names are compared folded. No leading `!`, `#`, `./` or blank |
+| ` + "`deny`" + ` | none | globs on the path inside the project: ` + "`*.key`" + ` is the top level only, ` + "`**/*.key`" + ` every level, ` + "`name/`" + ` a directory and what it holds; names are compared folded. No leading ` + "`!`" + `, ` + "`#`" + `, ` + "`./`" + ` or blank |
 | ` + "`allow_extensions`" + ` | all | only files with these extensions |
 | ` + "`max_read`, `max_write`" + ` | none | bytes of one file |
 | ` + "`presets`" + ` | both on | ` + "`{credentials: off, execution: off}`" + ` lifts them, see [rules.md](rules.md) |
