@@ -34,7 +34,7 @@ race:
 	$(GO) test -race -timeout=900s $(FLAGS) $(RACED)
 
 storm: build
-	RB_LONG=1 $(GO) test -v -timeout=30m -run 'Storm|TestG01|TestG02' ./internal/storm ./beneath ./authority ./cases
+	RB_LONG=1 $(GO) test -v -p 1 -timeout=30m -run 'Storm|TestG01|TestG02' ./internal/storm ./beneath ./authority ./cases
 
 fuzz:
 	@sh tools/fuzz.sh $(T)
