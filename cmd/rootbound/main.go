@@ -62,7 +62,7 @@ func realMain() int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	w := world{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, terminal: func() bool { return isTerminal(os.Stdin) }}
+	w := world{in: stdin(), out: os.Stdout, err: os.Stderr, getenv: os.Getenv, terminal: func() bool { return isTerminal(os.Stdin) }}
 	return run(ctx, w, os.Args[1:])
 }
 

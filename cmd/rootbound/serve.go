@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -67,7 +68,7 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if err != nil {
 		return failed("%s", text(err))
 	}
-	tuneMemory(w)
+	tune(w)
 	if banner {
 		w.say("Secure MCP Filesystem Server running on stdio")
 	}
@@ -86,9 +87,15 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	return nil
 }
 
-// tuneMemory collects garbage less often than is the rule: what a call makes is gone with its answer, and the heap is
-// small. The limit keeps large answers from growing it. GOGC and GOMEMLIMIT go before.
-func tuneMemory(w world) {
+// tune fits the runtime to one client that mostly waits for each answer. A call goes through several goroutines: on one
+// processor they follow each other without waking a second one, which takes longer than the call itself; calls that wait
+// for the file system hold no processor. Garbage is collected less often than is the rule: what a call makes is gone with
+// its answer, and the heap is small. The limit keeps large answers from growing it. GOMAXPROCS, GOGC and GOMEMLIMIT go
+// before.
+func tune(w world) {
+	if w.getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
 	if w.getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

@@ -107,6 +107,13 @@ type times []time.Duration
 
 func (t times) median() float64 { return t.at(0.5) }
 
+func (t times) sum() (s float64) {
+	for _, d := range t {
+		s += float64(d)
+	}
+	return s
+}
+
 func (t times) at(q float64) float64 {
 	s := slices.Sorted(slices.Values(t))
 	return float64(s[min(len(s)-1, int(q*float64(len(s))))].Nanoseconds())

@@ -26,6 +26,7 @@ type row struct {
 	limit       float64 // of ratio; 0: reported only
 	atLeast     bool    // the ratio must not be smaller than the limit
 	ratio       float64
+	rate        float64 // of calls a second, where calls were counted
 	note        string
 	missing     string // why it was not measured
 }
