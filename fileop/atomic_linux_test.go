@@ -1,7 +1,6 @@
 package fileop
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -25,12 +24,18 @@ const (
 	endMark   = "/rootbound-test-ends"
 )
 
+// init keeps the child's main goroutine on the process's first thread, the same in every run: later it may be any.
+func init() {
+	if os.Getenv(childEnv) != "" {
+		runtime.LockOSThread()
+	}
+}
+
 func TestMain(m *testing.M) {
 	op, dir, ok := strings.Cut(os.Getenv(childEnv), " ")
 	if !ok {
 		os.Exit(onFilesystem(m))
 	}
-	runtime.LockOSThread()
 	if err := child(op, dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -101,43 +106,39 @@ type call struct {
 	result     string
 }
 
-var callLine = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (\S+)`)
+var callLine = regexp.MustCompile(`^(\w+)\((.*)\) += (\S+)`)
 
 // traced runs op and gives its calls.
 func traced(t *testing.T, strace, op, dir string) []call {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")
-	cmd := childCommand(strace, []string{"-f", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, op, dir)
+	// A file for each thread: in a common one a call that another thread interrupts is split over two lines.
+	cmd := childCommand(strace, []string{"-ff", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, op, dir)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, msg)
 	}
-	f, err := os.Open(out)
+	files, err := filepath.Glob(out + ".*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
 	var calls []call
-	thread, between := "", false
-	seen := map[string]int{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		m := callLine.FindStringSubmatch(s.Text())
-		if m == nil {
-			continue
-		}
-		if thread == "" {
-			thread = m[1]
-		}
-		if m[1] != thread {
-			continue
-		}
-		seen[m[2]]++
-		switch {
-		case strings.Contains(m[3], beginMark):
-			between = true
-		case strings.Contains(m[3], endMark):
-			between = false
-		case between:
-			calls = append(calls, call{m[2], m[3], seen[m[2]], m[4]})
+	for _, file := range files {
+		between := false
+		seen := map[string]int{}
+		for line := range strings.Lines(get(t, file)) {
+			m := callLine.FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			seen[m[1]]++
+			switch {
+			case strings.Contains(m[2], beginMark):
+				between = true
+			case strings.Contains(m[2], endMark):
+				between = false
+			case between:
+				calls = append(calls, call{m[1], m[2], seen[m[1]], m[3]})
+			}
 		}
 	}
 	if len(calls) < 4 {

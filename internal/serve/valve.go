@@ -2,17 +2,20 @@ package serve
 
 import (
 	"context"
+	"runtime/metrics"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// atOnce is how many tool calls work side by side. More start only when nothing ended for escape: calls that hang in one
-// file system hold up the others for that long, not for good.
+// atOnce is how many tool calls work side by side, and how many answers are encoded side by side. More calls start, one each
+// escape, while little memory is held: calls that hang in a file system hold next to none, and shall hold up the others
+// for that long only. A machine that is merely slow must not open the valve, however long a call takes there.
 const (
 	atOnce = 16
 	escape = 25 * time.Millisecond
+	little = 48 << 20 // bytes
 )
 
 // valve holds tool calls back while the client does not take its answers: what a call reads, encodes and waits to write is
@@ -23,6 +26,8 @@ type valve struct {
 	used    bool // there is a transport that counts what it writes
 	bytes   int  // of answers that are being written
 	running int
+	ready   int        // calls that ended and whose answer has not reached the transport: it is being encoded
+	held    func() int // bytes in use; nil: what the last collection found
 	last    time.Time  // when somebody was let in
 	queue   []*waiting // first come, first served
 	timer   *time.Timer
@@ -82,7 +87,27 @@ func (v *valve) leave() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.running--
+	v.ready++
 	v.admit()
+}
+
+// handed says that the answer of a call reached the transport.
+func (v *valve) handed() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ready > 0 { // a call that was cancelled before it was let in has an answer too
+		v.ready--
+	}
+	v.admit()
+}
+
+func (v *valve) light() bool {
+	if v.held != nil {
+		return v.held() < little
+	}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() < little
 }
 
 // writing counts n bytes of an answer that begins to be written, or, negative, that was.
@@ -97,10 +122,10 @@ func (v *valve) writing(n int) {
 func (v *valve) admit() {
 	for len(v.queue) > 0 {
 		if w := v.queue[0]; !w.gone {
-			if v.bytes > Backlog/4 {
+			if v.bytes > Backlog/4 || v.ready >= atOnce {
 				return // until something is written
 			}
-			if now := time.Now(); v.running >= atOnce && now.Sub(v.last) < escape {
+			if now := time.Now(); v.running >= atOnce && (now.Sub(v.last) < escape || !v.light()) {
 				if v.timer == nil {
 					v.timer = time.AfterFunc(escape, func() {
 						v.mu.Lock()

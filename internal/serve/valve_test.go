@@ -19,6 +19,7 @@ func inside(ctx context.Context, v *valve, n int, end <-chan struct{}) *atomic.I
 			}
 			<-end
 			leave()
+			v.handed()
 		}()
 		synctest.Wait()
 	}
@@ -56,7 +57,7 @@ func TestValveHoldsCallsWhileNothingIsWritten(t *testing.T) {
 // Calls that hang slow others down and do not stop them.
 func TestValveLetsOthersPassCallsThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, end := &valve{}, make(chan struct{})
+		v, end := &valve{held: func() int { return little - 1 }}, make(chan struct{})
 		v.open()
 		in := inside(t.Context(), v, atOnce+10, end)
 		if in.Load() != atOnce {
@@ -72,5 +73,50 @@ func TestValveLetsOthersPassCallsThatHang(t *testing.T) {
 		if v.running != 0 {
 			t.Errorf("%d count as running", v.running)
 		}
+	})
+}
+
+// Calls that are slow because the machine is do not open the valve: they hold memory.
+func TestValveStaysWhileMuchIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held atomic.Int64
+		held.Store(little)
+		v, end := &valve{held: func() int { return int(held.Load()) }}, make(chan struct{})
+		v.open()
+		in := inside(t.Context(), v, atOnce+10, end)
+		time.Sleep(time.Hour) // of the bubble
+		if in.Load() != atOnce {
+			t.Errorf("%d calls began, want %d", in.Load(), atOnce)
+		}
+		held.Store(little - 1)
+		time.Sleep(2 * escape)
+		synctest.Wait()
+		if in.Load() <= atOnce {
+			t.Error("no call began when memory was free again")
+		}
+		close(end)
+	})
+}
+
+// A call that ended counts until its answer reached the transport: encoding takes longer than reading.
+func TestValveCountsAnswersBeingEncoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, end := &valve{held: func() int { return 0 }}, make(chan struct{})
+		v.open()
+		for range atOnce {
+			v.enter(t.Context())()
+		}
+		in := inside(t.Context(), v, 3, end)
+		time.Sleep(time.Hour) // of the bubble
+		if in.Load() != 0 {
+			t.Errorf("%d calls began while %d answers were being encoded", in.Load(), atOnce)
+		}
+		v.handed()
+		synctest.Wait()
+		if in.Load() != 3 {
+			t.Errorf("%d calls began, want 3", in.Load())
+		}
+		close(end)
+		synctest.Wait()
 	})
 }
