@@ -256,7 +256,7 @@ func (g *Guard) giveUp(t *Target, err error) error {
 func (g *Guard) gate(t *Target) chan struct{} {
 	var id rootbound.RootID
 	if places, err := g.spell(t.snap, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
-		id = t.snap.Grants[places[0].grant].Project.ID
+		id = t.snap.Grants[places[0].Grant].Project.ID
 	}
 	if c, ok := g.gates.Load(id); ok {
 		return c.(chan struct{})

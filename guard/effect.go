@@ -80,8 +80,8 @@ func (t *Target) Mkdir() (made int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	o, made, err := t.snap.Set.MkdirAll(beneath.Ref{Root: t.place.grant, Path: t.place.rest}, func(at beneath.Ref, mark int) error {
-		if at.Root != t.place.grant {
+	o, made, err := t.snap.Set.MkdirAll(beneath.Ref{Root: t.place.Grant, Path: t.place.Rest}, func(at beneath.Ref, mark int) error {
+		if at.Root != t.place.Grant {
 			return refuse(rootbound.OutsideRoot, "the link leads into another root")
 		}
 		p, rel, judge := t.project, "", pol
@@ -96,7 +96,7 @@ func (t *Target) Mkdir() (made int, err error) {
 				return err
 			}
 		}
-		if t.g.ownPath(t.absolute(at)) {
+		if t.g.own.Path(t.absolute(at)) {
 			return t.rule(ownRule)
 		}
 		return t.rule(judge.Mutate(rules.Fold(rel), true))

@@ -19,6 +19,8 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/entrylock"
+	"github.com/rootbound/rootbound/guard/own"
 	"github.com/rootbound/rootbound/guard/pace"
 	"github.com/rootbound/rootbound/guard/rules"
 )
@@ -38,13 +40,11 @@ type Journal interface {
 	Staged(root, dir, name string, id beneath.ObjectID, old *beneath.Info) (done func(), err error)
 }
 
-// Own is a file or directory of this program: no project reaches it (contract §5, Own files). Path is absolute and
-// canonical; it hides the name from walks. ID is compared for every object that is opened.
-type Own struct {
-	Path   string
-	ID     beneath.ObjectID
-	Beside bool // names that continue Path after a dot are ours too: a log's files that were or will be set aside
-}
+// Own is a file or directory of this program: no project reaches it (contract §5, Own files).
+type Own = own.File
+
+// ownRule names the one rule that no configuration lifts.
+var ownRule = &rules.Rule{ID: "own_files", Lift: "nothing lifts it: these are the files of rootbound itself"}
 
 // Options of a Guard. The zero value keeps no records, locks in this process only, and takes the contract's defaults.
 type Options struct {
@@ -65,7 +65,7 @@ type Options struct {
 type Guard struct {
 	opt      Options
 	policies sync.Map // *rootbound.Project → *rules.Policy
-	own      ownFiles
+	own      *own.Files
 	pace     pace.Pacer
 	gates    sync.Map // rootbound.RootID → chan struct{}
 	ids      *decision.IDs
@@ -78,7 +78,7 @@ func New(o Options) *Guard {
 		o.Sink = decision.Discard{}
 	}
 	if o.Locks == nil {
-		o.Locks = &processLocks{}
+		o.Locks = &entrylock.Locks{}
 	}
 	if o.Workers <= 0 {
 		o.Workers = 64
@@ -86,7 +86,7 @@ func New(o Options) *Guard {
 	if o.TreeLimit <= 0 {
 		o.TreeLimit = 50_000
 	}
-	g := &Guard{opt: o, ids: decision.NewIDs()}
+	g := &Guard{opt: o, own: own.New(o.Own), ids: decision.NewIDs()}
 	for r := range g.names {
 		g.names[r] = rootbound.Rights(r).Names()
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // judgeMove resolves both ends of a move under one snapshot. The source is the entry itself: a link moves as a link.
-func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
+func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) error {
 	to, serr := g.spell(t.snap, t.req.DestRoot, t.req.Dest, true)
 	if serr != nil {
 		serr.Path = t.req.Dest
@@ -24,12 +25,12 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 	if err := g.mutable(t, q); err != nil {
 		return atDest(t, err)
 	}
-	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: p.rest}, false)
+	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if err != nil {
 		return g.veil(t, p, err, true)
 	}
 	t.entry = e
-	d, err := t.snap.Set.Entry(beneath.Ref{Root: q.grant, Path: q.rest}, false)
+	d, err := t.snap.Set.Entry(beneath.Ref{Root: q.Grant, Path: q.Rest}, false)
 	if err != nil {
 		return atDest(t, g.veil(t, q, err, true))
 	}
@@ -62,10 +63,10 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 		return atDest(t, err)
 	}
 	// What stands above our own files is not moved, and nothing is put in its place: links and missing directories too.
-	if len(g.ownBelow(t.absolute(e.At()))) > 0 {
+	if len(g.own.Below(t.absolute(e.At()))) > 0 {
 		return t.rule(ownRule)
 	}
-	if len(g.ownBelow(t.absolute(d.At()))) > 0 {
+	if len(g.own.Below(t.absolute(d.At()))) > 0 {
 		return atDest(t, t.rule(ownRule))
 	}
 	for _, m := range t.snap.Marks {
@@ -91,7 +92,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p place) error {
 			if err := t.right(t.destProject, rootbound.Write); err != nil {
 				return atDest(t, err)
 			}
-			if g.ownObject(old.ID) {
+			if g.own.Object(old.ID) {
 				return atDest(t, t.rule(ownRule))
 			}
 			t.old = &old
@@ -134,12 +135,12 @@ func atDest(t *Target, err error) error {
 }
 
 // moveRights: leaving a project needs delete there, appearing needs create, and a move between roots the policy of both.
-func (t *Target) moveRights(p, q place) error {
+func (t *Target) moveRights(p, q spelling.Place) error {
 	t.need = rootbound.Move
 	if err := t.right(t.project, rootbound.Move|t.req.Need); err != nil {
 		return err
 	}
-	if t.project == t.destProject && p.grant == q.grant {
+	if t.project == t.destProject && p.Grant == q.Grant {
 		t.need |= rootbound.Create
 		return t.right(t.project, rootbound.Create)
 	}

@@ -7,19 +7,20 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/spelling"
 	"golang.org/x/text/unicode/norm"
 )
 
 // otherName replaces missing names of a place by the one entry of their directory that is listed so, or that is equal in
 // NFC (contract §5: escaped name; case, normalization). Names that a rule hides stand for nothing.
-func (g *Guard) otherName(ctx context.Context, t *Target, p place) (rest, canonical string, ok bool) {
-	pol, err := g.policy(t.snap.Grants[p.grant].Project)
+func (g *Guard) otherName(ctx context.Context, t *Target, p spelling.Place) (rest, canonical string, ok bool) {
+	pol, err := g.policy(t.snap.Grants[p.Grant].Project)
 	if err != nil {
 		return "", "", false
 	}
-	prefix := t.snap.Grants[p.grant].Prefix
+	prefix := t.snap.Grants[p.Grant].Prefix
 	done := ""
-	for c := range strings.SplitSeq(p.rest, "/") {
+	for c := range strings.SplitSeq(p.Rest, "/") {
 		if c == "" || c == "." {
 			continue
 		}
@@ -27,12 +28,12 @@ func (g *Guard) otherName(ctx context.Context, t *Target, p place) (rest, canoni
 			done = join(done, c)
 			continue
 		}
-		if o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: join(done, c)}, beneath.Handle); err == nil {
+		if o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: join(done, c)}, beneath.Handle); err == nil {
 			o.Close()
 			done = join(done, c)
 			continue
 		}
-		name, how, found := g.equivalent(ctx, t, pol, p.grant, join(prefix, done), done, c)
+		name, how, found := g.equivalent(ctx, t, pol, p.Grant, join(prefix, done), done, c)
 		if !found {
 			return "", "", false
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // judge resolves the request against the target's snapshot and fills the target, or refuses. It may be called again after
@@ -22,7 +23,7 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 		return err
 	}
 	if len(places) == 1 { // known before anything is opened, so that the record and the refusal name it
-		t.grant, t.project = places[0].grant, t.snap.Grants[places[0].grant].Project
+		t.grant, t.project = places[0].Grant, t.snap.Grants[places[0].Grant].Project
 	}
 	switch t.req.Op {
 	case rootbound.OpRead:
@@ -51,16 +52,16 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 }
 
 // judgeObject resolves a read. Of several places the rule Options.Relative chooses.
-func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how beneath.How) error {
+func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Place, how beneath.How) error {
 	var found *beneath.Object
-	var at place
+	var at spelling.Place
 	var first error
 	for _, p := range places {
 		if err := g.spelledRule(t, p, false); err != nil {
 			first = worse(first, err)
 			continue
 		}
-		if err := t.use.CheckRoot(p.grant, false); err != nil {
+		if err := t.use.CheckRoot(p.Grant, false); err != nil {
 			first = worse(first, err)
 			continue
 		}
@@ -72,7 +73,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how 
 		if found != nil {
 			found.Close()
 			o.Close()
-			return refuse(rootbound.PathAmbiguous, choices(inForce(t.snap)))
+			return refuse(rootbound.PathAmbiguous, spelling.Choices(spelling.InForce(t.snap)))
 		}
 		found, at, t.rec.Canonical = o, p, canonical
 		if g.opt.Relative == "first" {
@@ -82,7 +83,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []place, how 
 	if found == nil {
 		return first
 	}
-	t.obj, t.grant = found, at.grant
+	t.obj, t.grant = found, at.Grant
 	return g.acceptObject(t, found)
 }
 
@@ -96,14 +97,14 @@ func worse(a, b error) error {
 
 // open opens a place; where the exact name is missing, the one entry of the same directory that is listed as it was
 // sent, or that is its NFC equivalent, stands for it (reads only).
-func (g *Guard) open(ctx context.Context, t *Target, p place, how beneath.How) (*beneath.Object, string, error) {
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, how)
+func (g *Guard) open(ctx context.Context, t *Target, p spelling.Place, how beneath.How) (*beneath.Object, string, error) {
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, how)
 	if err == nil {
 		return o, "", nil
 	}
-	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.rest, '\\') >= 0 || !asciiOnly(p.rest)) {
+	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.Rest, '\\') >= 0 || !asciiOnly(p.Rest)) {
 		if rest, canonical, ok := g.otherName(ctx, t, p); ok {
-			if o, err2 := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: rest}, how); err2 == nil {
+			if o, err2 := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: rest}, how); err2 == nil {
 				return o, canonical, nil
 			}
 		}
@@ -185,7 +186,7 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 
 // judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
 func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, info beneath.Info, at beneath.Ref, mutation bool) error {
-	if g.opt.Own != nil && (g.ownObject(info.ID) || g.ownPath(t.absolute(at))) {
+	if g.own.Any() && (g.own.Object(info.ID) || g.own.Path(t.absolute(at))) {
 		return t.rule(ownRule)
 	}
 	pol, err := g.policy(project)
@@ -213,11 +214,11 @@ func (t *Target) rule(r *rules.Rule) error {
 }
 
 // judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.
-func (g *Guard) judgeEntry(t *Target, p place) error {
+func (g *Guard) judgeEntry(t *Target, p spelling.Place) error {
 	if err := g.mutable(t, p); err != nil {
 		return err
 	}
-	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: p.rest}, true)
+	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, true)
 	if err != nil {
 		return g.veil(t, p, err, true)
 	}
@@ -269,16 +270,16 @@ func (g *Guard) judgeEntry(t *Target, p place) error {
 }
 
 // mutable checks what a change needs before it is resolved: the spelling's rules and that the root is where it was.
-func (g *Guard) mutable(t *Target, p place) error {
+func (g *Guard) mutable(t *Target, p spelling.Place) error {
 	if err := g.spelledRule(t, p, true); err != nil {
 		return err
 	}
-	return t.use.CheckRoot(p.grant, true)
+	return t.use.CheckRoot(p.Grant, true)
 }
 
 // stays refuses a change that arrived in another root than the one it named: links do not carry mutations out.
-func (t *Target) stays(e *beneath.Entry, p place) error {
-	if e.At().Root != p.grant {
+func (t *Target) stays(e *beneath.Entry, p spelling.Place) error {
+	if e.At().Root != p.Grant {
 		return refuse(rootbound.OutsideRoot, "the link leads into another root")
 	}
 	return nil
@@ -291,19 +292,19 @@ func (t *Target) mounts() error {
 
 // judgeMkdir resolves a directory to be made: what exists is only looked at, what is missing is judged one by one when it
 // is made.
-func (g *Guard) judgeMkdir(t *Target, p place) error {
+func (g *Guard) judgeMkdir(t *Target, p spelling.Place) error {
 	if err := g.mutable(t, p); err != nil {
 		return err
 	}
 	t.need = rootbound.Create
 	t.place = p
-	if path.Base(p.rest) == ".." {
+	if path.Base(p.Rest) == ".." {
 		return refuse(rootbound.PathInvalid, "the last name is ..")
 	}
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err == nil {
 		t.obj = o
-		if o.At().Root != p.grant {
+		if o.At().Root != p.Grant {
 			return refuse(rootbound.OutsideRoot, "the link leads into another root")
 		}
 		if err := g.acceptObject(t, o); err != nil {
@@ -317,7 +318,7 @@ func (g *Guard) judgeMkdir(t *Target, p place) error {
 	if err = g.veil(t, p, err, true); rootbound.ReasonOf(err) != rootbound.NotFound {
 		return err
 	}
-	t.rel = join(t.snap.Grants[p.grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.rest), "/"))
+	t.rel = join(t.snap.Grants[p.Grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.Rest), "/"))
 	return t.right(t.project, t.need|t.req.Need)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // Stages of a target, for the watch over a file system that does not answer.
@@ -29,7 +30,7 @@ type Target struct {
 	snap *authority.Snapshot
 
 	grant   int // of the object or entry, as named
-	place   place
+	place   spelling.Place
 	project *rootbound.Project // innermost
 	rel     string             // reached path inside the project
 	need    rootbound.Rights
@@ -198,7 +199,7 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 		return nil, err
 	}
 	t.obj.Show(t.mayShow)
-	own := t.g.ownBelow(t.absolute(t.obj.At()))
+	own := t.g.own.Below(t.absolute(t.obj.At()))
 	nested := len(t.snap.Marks) > 1
 	return func(n *beneath.Node) bool {
 		p, pp := t.project, pol

@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // maxClimbs bounds the ".." of one path: what each climbs out of is judged.
@@ -15,31 +16,31 @@ const maxClimbs = 64
 
 // spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
 // passes through a denied name and climbs out again, as that would tell whether the name exists.
-func (g *Guard) spelledRule(t *Target, p place, mutation bool) error {
+func (g *Guard) spelledRule(t *Target, p spelling.Place, mutation bool) error {
 	for i, n := 0, 0; ; {
-		at := strings.Index(p.rest[i:], "..")
+		at := strings.Index(p.Rest[i:], "..")
 		if at < 0 {
 			return g.textRule(t, p, mutation)
 		}
 		at, i = i+at, i+at+2
-		if at > 0 && p.rest[at-1] != '/' || i < len(p.rest) && p.rest[i] != '/' {
+		if at > 0 && p.Rest[at-1] != '/' || i < len(p.Rest) && p.Rest[i] != '/' {
 			continue // part of a name
 		}
 		if n++; n > maxClimbs {
 			return refuse(rootbound.LimitReached, "too many .. in the path")
 		}
-		if err := g.passed(t, place{p.grant, p.rest[:at]}); err != nil {
+		if err := g.passed(t, spelling.Place{Grant: p.Grant, Rest: p.Rest[:at]}); err != nil {
 			return err
 		}
 	}
 }
 
 // passed judges a directory that a path climbs out of: as written, and where it leads.
-func (g *Guard) passed(t *Target, p place) error {
+func (g *Guard) passed(t *Target, p spelling.Place) error {
 	if err := g.textRule(t, p, false); err != nil {
 		return err
 	}
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.grant, Path: p.rest}, beneath.Handle)
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err != nil {
 		return nil // the whole path meets it too, and is refused in its own words
 	}
@@ -53,11 +54,11 @@ func (g *Guard) passed(t *Target, p place) error {
 }
 
 // textRule applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
-func (g *Guard) textRule(t *Target, p place, mutation bool) error {
-	gr := &t.snap.Grants[p.grant]
-	project, at := gr.Project, p.within(t.snap)
+func (g *Guard) textRule(t *Target, p spelling.Place, mutation bool) error {
+	gr := &t.snap.Grants[p.Grant]
+	project, at := gr.Project, p.Within(t.snap)
 	if len(t.snap.Marks) > 1 {
-		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.rest), "/")
+		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.Rest), "/")
 		longest := len(strings.TrimRight(gr.Root.Path(), "/"))
 		for _, m := range t.snap.Marks {
 			inner := m.Root.Path()
@@ -78,7 +79,7 @@ func (g *Guard) textRule(t *Target, p place, mutation bool) error {
 
 // veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
 // the rest of the spelling after it.
-func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
+func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) error {
 	var e *rootbound.Error
 	if !errors.As(err, &e) {
 		return err
@@ -90,12 +91,12 @@ func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
 		return err
 	}
 	rest := ""
-	at := strings.TrimRight(p.rest, "/")
+	at := strings.TrimRight(p.Rest, "/")
 	for range 256 {
 		if at == "" {
 			return err
 		}
-		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.grant, Path: at}, true)
+		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: at}, true)
 		if eerr != nil {
 			dir, name := path.Split(at)
 			if name == ".." { // its own name is met next
@@ -111,7 +112,7 @@ func (g *Guard) veil(t *Target, p place, err error, mutation bool) error {
 		if lerr := t.locate(reached, mark, &project, &rel); lerr != nil {
 			return lerr
 		}
-		if g.ownPath(t.absolute(reached)) {
+		if g.own.Path(t.absolute(reached)) {
 			return t.rule(ownRule)
 		}
 		pol, perr := g.policy(project)

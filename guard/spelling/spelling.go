@@ -1,5 +1,6 @@
-// Package spelling judges path arguments as text, before anything is looked up: what no path argument may hold is refused
-// here, on every system by its own rules (contract §5, Spelling). It touches no file system.
+// Package spelling reads path arguments as text, before anything is looked up. What no path argument may hold is refused
+// here, on every system by its own rules, and what is left is mapped to the grants of a snapshot (contract §5, Spelling).
+// It touches no file system.
 package spelling
 
 import (

@@ -1,4 +1,4 @@
-package guard
+package spelling
 
 import (
 	"path"
@@ -8,32 +8,32 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard/rules"
-	"github.com/rootbound/rootbound/guard/spelling"
 )
 
-// place is one reading of a path argument: a grant and the uncleaned rest below it.
-type place struct {
-	grant int
-	rest  string
+// Place is one reading of a path argument: a grant of the snapshot and the uncleaned rest below it. A value.
+type Place struct {
+	Grant int
+	Rest  string
 }
 
-// within is the place's path inside its project as spelled, folded and cleaned as text, for rules on spellings.
-func (p place) within(s *authority.Snapshot) string {
-	at := join(s.Grants[p.grant].Prefix, p.rest)
+// Within is the place's path inside its project as spelled, folded and cleaned as text, for rules on spellings.
+func (p Place) Within(s *authority.Snapshot) string {
+	at := s.Grants[p.Grant].Prefix
+	if at == "" || p.Rest == "" {
+		at += p.Rest
+	} else {
+		at += "/" + p.Rest
+	}
 	if strings.Contains(at, "..") {
 		at = strings.TrimPrefix(path.Clean("/"+at), "/")
 	}
 	return rules.Fold(at)
 }
 
-func refuse(r rootbound.Reason, detail string) *rootbound.Error {
-	return &rootbound.Error{Reason: r, Detail: detail}
-}
-
-// spell reads a path argument and the argument root against a snapshot, without disk access. More than one place: a
-// relative path that may belong to several projects, in the operator's order.
-func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]place, *rootbound.Error) {
-	if err := spelling.Check(p); err != nil {
+// Read reads a path argument and the argument root against a snapshot, without disk access. More than one place: a
+// relative path that may belong to several projects, in the operator's order; explicit refuses that too.
+func Read(s *authority.Snapshot, root, p string, mutation, explicit bool) ([]Place, *rootbound.Error) {
+	if err := Check(p); err != nil {
 		return nil, err
 	}
 	var named []int // grants that root names
@@ -43,24 +43,24 @@ func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]p
 			return nil, refuse(rootbound.ProjectUnknown, "")
 		}
 	}
-	if spelling.IsAbs(p) {
+	if IsAbs(p) {
 		ref, ok := s.Set.Map(p)
 		if !ok || named != nil && !slices.Contains(named, ref.Root) {
 			return nil, refuse(rootbound.OutsideRoot, "")
 		}
-		return []place{{ref.Root, ref.Path}}, nil
+		return []Place{{ref.Root, ref.Path}}, nil
 	}
 	if named != nil {
 		if project == nil { // a root id or name: the path starts at that root
-			return []place{{named[0], p}}, nil
+			return []Place{{named[0], p}}, nil
 		}
 		at, err := inProject(s, project, p)
 		if err != nil {
 			return nil, err
 		}
-		return []place{at}, nil
+		return []Place{at}, nil
 	}
-	projects := inForce(s)
+	projects := InForce(s)
 	switch {
 	case len(projects) == 0:
 		return nil, refuse(rootbound.NoScope, "")
@@ -69,13 +69,13 @@ func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]p
 		if err != nil {
 			return nil, err
 		}
-		return []place{at}, nil
+		return []Place{at}, nil
 	case mutation:
-		return nil, refuse(rootbound.RootRequired, choices(projects))
-	case g.opt.Relative == "explicit":
-		return nil, refuse(rootbound.PathAmbiguous, choices(projects))
+		return nil, refuse(rootbound.RootRequired, Choices(projects))
+	case explicit:
+		return nil, refuse(rootbound.PathAmbiguous, Choices(projects))
 	}
-	var out []place
+	var out []Place
 	var first *rootbound.Error
 	for _, pr := range projects {
 		at, err := inProject(s, pr, p)
@@ -123,8 +123,8 @@ func namedRoot(s *authority.Snapshot, root string) (named []int, project *rootbo
 	return named, nil
 }
 
-// inForce lists the projects that have a grant, each once, in the operator's order.
-func inForce(s *authority.Snapshot) []*rootbound.Project {
+// InForce lists the projects that have a grant, each once, in the operator's order.
+func InForce(s *authority.Snapshot) []*rootbound.Project {
 	var out []*rootbound.Project
 	for i := range s.Grants {
 		if p := s.Grants[i].Project; !slices.Contains(out, p) {
@@ -136,12 +136,12 @@ func inForce(s *authority.Snapshot) []*rootbound.Project {
 
 // inProject maps a relative path, which starts at the project, to one of the project's grants. Roots narrow, they do not
 // move the starting point.
-func inProject(s *authority.Snapshot, p *rootbound.Project, rel string) (place, *rootbound.Error) {
+func inProject(s *authority.Snapshot, p *rootbound.Project, rel string) (Place, *rootbound.Error) {
 	var prefixes []string
 	for i := range s.Grants {
 		if g := &s.Grants[i]; g.Project == p {
 			if g.Prefix == "" {
-				return place{i, rel}, nil
+				return Place{i, rel}, nil
 			}
 			prefixes = append(prefixes, g.Prefix)
 		}
@@ -149,7 +149,7 @@ func inProject(s *authority.Snapshot, p *rootbound.Project, rel string) (place, 
 	for i := range s.Marks {
 		if s.Marks[i].Project == p {
 			if ref, ok := s.Set.Map(s.Marks[i].Root.Path() + "/" + rel); ok && s.Grants[ref.Root].Project == p {
-				return place{ref.Root, ref.Path}, nil
+				return Place{ref.Root, ref.Path}, nil
 			}
 		}
 	}
@@ -158,10 +158,11 @@ func inProject(s *authority.Snapshot, p *rootbound.Project, rel string) (place, 
 		err.Next = "Relative paths start at the project, and the client's roots approve only a part of it: send " +
 			rootbound.Quote(path.Join(prefixes[0], rel)) + "."
 	}
-	return place{}, err
+	return Place{}, err
 }
 
-func choices(projects []*rootbound.Project) string {
+// Choices names projects for a refusal.
+func Choices(projects []*rootbound.Project) string {
 	var ids []string
 	for i, p := range projects {
 		if i == 8 {
@@ -171,26 +172,4 @@ func choices(projects []*rootbound.Project) string {
 		ids = append(ids, string(p.ID))
 	}
 	return "one of " + strings.Join(ids, ", ")
-}
-
-// Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling
-// that is never served, or, where the client's roots are not asked (asked is false), an absolute path that no project's
-// spelling covers. A root may be declared by an alias of its directory, so with roots the second is only known after the
-// answer.
-func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
-	ends := []string{r.Path}
-	if r.Op == rootbound.OpMove || r.Op == rootbound.OpCopy {
-		ends = append(ends, r.Dest)
-	}
-	for _, p := range ends {
-		err := spelling.Check(p)
-		if err == nil && !asked && spelling.IsAbs(p) && !c.Covers(p) {
-			err = refuse(rootbound.OutsideRoot, "")
-		}
-		if err != nil {
-			err.Op, err.Path = r.Op, p
-			return err
-		}
-	}
-	return nil
 }

@@ -1,4 +1,6 @@
-package guard
+// Package entrylock serializes changes of directory entries inside one process; internal to guard, which uses it where no
+// lock among processes is given.
+package entrylock
 
 import (
 	"cmp"
@@ -9,8 +11,8 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// processLocks serializes entries inside this process.
-type processLocks struct {
+// Locks serializes entries inside this process. The zero value is ready. Safe for concurrent use.
+type Locks struct {
 	mu   sync.Mutex
 	held map[beneath.Key]*turn
 }
@@ -20,7 +22,8 @@ type turn struct {
 	want int
 }
 
-func (l *processLocks) Lock(ctx context.Context, keys ...beneath.Key) (func(), error) {
+// Lock takes the locks of all keys, in one order for all callers, and waits for them until ctx ends; the error is its cause.
+func (l *Locks) Lock(ctx context.Context, keys ...beneath.Key) (func(), error) {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, func(a, b beneath.Key) int {
 		return cmp.Or(cmp.Compare(a.Dir.Dev, b.Dir.Dev), cmp.Compare(a.Dir.Ino, b.Dir.Ino), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Dir.Mount, b.Dir.Mount))
@@ -41,7 +44,7 @@ func (l *processLocks) Lock(ctx context.Context, keys ...beneath.Key) (func(), e
 	}, nil
 }
 
-func (l *processLocks) take(ctx context.Context, k beneath.Key) error {
+func (l *Locks) take(ctx context.Context, k beneath.Key) error {
 	l.mu.Lock()
 	if l.held == nil {
 		l.held = map[beneath.Key]*turn{}
@@ -62,7 +65,7 @@ func (l *processLocks) take(ctx context.Context, k beneath.Key) error {
 	}
 }
 
-func (l *processLocks) give(k beneath.Key, holds bool) {
+func (l *Locks) give(k beneath.Key, holds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.held[k]

@@ -1,0 +1,100 @@
+// Package own tells which objects and paths are this program's own files, which no project reaches (contract §5).
+package own
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// File is a file or directory of this program. Path is absolute and canonical; it hides the name from walks. ID is
+// compared for every object that is opened.
+type File struct {
+	Path   string
+	ID     beneath.ObjectID
+	Beside bool // names that continue Path after a dot are ours too: a log's files that were or will be set aside
+}
+
+// Files is a copy of what ask tells, at most a second old. Safe for concurrent use.
+type Files struct {
+	ask   func() []File
+	mu    sync.RWMutex
+	asked time.Time
+	ids   map[[2]uint64]bool
+	paths []string // those that end in a dot stand for all names that continue them
+}
+
+// New makes a Files; ask may be nil, and is called at most once a second.
+func New(ask func() []File) *Files { return &Files{ask: ask} }
+
+// Any reports whether anything may be ours.
+func (o *Files) Any() bool { return o.ask != nil }
+
+func (o *Files) known() (ids map[[2]uint64]bool, paths []string) {
+	if o.ask == nil {
+		return nil, nil
+	}
+	o.mu.RLock()
+	fresh := time.Since(o.asked) < time.Second && !o.asked.IsZero()
+	ids, paths = o.ids, o.paths
+	o.mu.RUnlock()
+	if fresh {
+		return ids, paths
+	}
+	list := o.ask()
+	ids, paths = make(map[[2]uint64]bool, len(list)), nil
+	for _, f := range list {
+		if f.ID != (beneath.ObjectID{}) {
+			ids[[2]uint64{f.ID.Dev, f.ID.Ino}] = true
+		}
+		if f.Path != "" {
+			at := strings.TrimRight(f.Path, "/")
+			paths = append(paths, at)
+			if f.Beside {
+				paths = append(paths, at+".")
+			}
+		}
+	}
+	o.mu.Lock()
+	o.asked, o.ids, o.paths = time.Now(), ids, paths
+	o.mu.Unlock()
+	return ids, paths
+}
+
+// Object reports whether an object is ours by identity, whatever its mount.
+func (o *Files) Object(id beneath.ObjectID) bool {
+	ids, _ := o.known()
+	return ids[[2]uint64{id.Dev, id.Ino}]
+}
+
+// Path reports whether an absolute canonical path is ours or lies below a directory of ours.
+func (o *Files) Path(abs string) bool {
+	_, paths := o.known()
+	for _, p := range paths {
+		if p[len(p)-1] == '.' && strings.HasPrefix(abs, p) {
+			return true
+		}
+		if abs == p || len(abs) > len(p) && abs[len(p)] == '/' && abs[:len(p)] == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Below lists our paths that lie below an absolute canonical directory, relative to it.
+func (o *Files) Below(dir string) map[string]bool {
+	_, paths := o.known()
+	var out map[string]bool
+	for _, p := range paths {
+		rest, ok := strings.CutPrefix(p, strings.TrimRight(dir, "/")+"/")
+		if ok {
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[rest] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package guard
+
+import (
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/guard/spelling"
+)
+
+func refuse(r rootbound.Reason, detail string) *rootbound.Error {
+	return &rootbound.Error{Reason: r, Detail: detail}
+}
+
+// spell reads a path argument of a request without disk access.
+func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]spelling.Place, *rootbound.Error) {
+	return spelling.Read(s, root, p, mutation, g.opt.Relative == "explicit")
+}
+
+// Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling
+// that is never served, or, where the client's roots are not asked (asked is false), an absolute path that no project's
+// spelling covers. A root may be declared by an alias of its directory, so with roots the second is only known after the
+// answer.
+func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
+	ends := []string{r.Path}
+	if r.Op == rootbound.OpMove || r.Op == rootbound.OpCopy {
+		ends = append(ends, r.Dest)
+	}
+	for _, p := range ends {
+		err := spelling.Check(p)
+		if err == nil && !asked && spelling.IsAbs(p) && !c.Covers(p) {
+			err = refuse(rootbound.OutsideRoot, "")
+		}
+		if err != nil {
+			err.Op, err.Path = r.Op, p
+			return err
+		}
+	}
+	return nil
+}
