@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 )
 
 // The sources of a snapshot.
@@ -14,13 +15,6 @@ const (
 	fromRoots   = "roots"
 	unsupported = "roots_unsupported"
 	emptyFirst  = "empty_first"
-)
-
-// Bounds of one answer (contract §3).
-const (
-	maxEntries = 256
-	maxURI     = 4 << 10 // bytes
-	maxName    = 256     // bytes of a display name, more is cut
 )
 
 // situation is what an answer is judged in.
@@ -68,7 +62,7 @@ func (a *Authority) judge(s situation) (source string, err *rootbound.Error) {
 	case s.ans == nil:
 		return "", unavailable("no answer", nil)
 	}
-	if d := malformed(s.ans); d != "" {
+	if d := s.ans.malformed(); d != "" {
 		return "", &rootbound.Error{Reason: rootbound.RootsMalformed, Detail: d}
 	}
 	if len(s.ans.Roots) > 0 {
@@ -90,19 +84,29 @@ func failure(err error) string {
 	return "error"
 }
 
-func malformed(ans *Answer) string {
-	if ans.Roots == nil {
+// Check refuses an answer as a whole: an error that wraps ErrMalformed if it is no list, has more than 256 entries, or an
+// entry without a URI or with one over 4 KiB (contract §3). What an Ask returns is checked in any case; who has an answer
+// from elsewhere and something to lose by it can ask before.
+func (ans *Answer) Check() error {
+	if d := ans.malformed(); d != "" {
+		return fmt.Errorf("%w: %s", ErrMalformed, d)
+	}
+	return nil
+}
+
+func (ans *Answer) malformed() string {
+	if ans == nil || ans.Roots == nil {
 		return "not a list"
 	}
-	if len(ans.Roots) > maxEntries {
-		return fmt.Sprintf("more than %d entries", maxEntries)
+	if len(ans.Roots) > roots.MaxEntries {
+		return fmt.Sprintf("more than %d entries", roots.MaxEntries)
 	}
 	for _, e := range ans.Roots {
 		if e.URI == "" {
 			return "an entry without a URI"
 		}
-		if len(e.URI) > maxURI {
-			return fmt.Sprintf("a URI over %d bytes", maxURI)
+		if len(e.URI) > roots.MaxURI {
+			return fmt.Sprintf("a URI over %d bytes", roots.MaxURI)
 		}
 	}
 	return ""

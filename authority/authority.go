@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 )
 
 // Mode is --roots (contract §2).
@@ -113,8 +114,8 @@ type Authority struct {
 	policy  string          // digest
 	ctx     context.Context // ended by Close
 	stop    context.CancelFunc
-	ids     rootIDs
-	open    opening
+	ids     roots.IDs
+	open    roots.Opener
 	notes   notes
 
 	mu      sync.Mutex
@@ -183,7 +184,7 @@ func (a *Authority) Close() {
 	if a.opt.Drop != nil {
 		a.opt.Drop(shown, nil)
 	}
-	a.ids.close()
+	a.ids.Close()
 	a.notes.flush()
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -16,8 +17,8 @@ import (
 type Ceiling struct {
 	opt     CeilingOptions
 	digest  string
-	open    opening
-	wide    wide
+	open    roots.Opener
+	wide    roots.Wide
 	version atomic.Uint64 // rises when a project is pinned
 	watch   atomic.Bool   // something is missing, or may be pinned anew by itself
 
@@ -44,7 +45,7 @@ type CeilingOptions struct {
 // rights; root_unusable for a path that exists but cannot be a project.
 func Open(projects []rootbound.Project, o CeilingOptions) (*Ceiling, error) {
 	c := &Ceiling{opt: o}
-	c.wide.homes = o.Homes
+	c.wide.Homes = o.Homes
 	seen := map[rootbound.RootID]bool{}
 	for _, p := range projects {
 		detail := ""
@@ -150,7 +151,7 @@ func (c *Ceiling) Covers(abs string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range c.slots {
-		if within(s.project.Dir, abs) || s.root != nil && within(s.root.Path(), abs) {
+		if roots.Within(s.project.Dir, abs) || s.root != nil && roots.Within(s.root.Path(), abs) {
 			return true
 		}
 	}
@@ -210,24 +211,24 @@ func (c *Ceiling) pin(ctx context.Context, s *slot, unasked bool) error {
 			return nil
 		}
 	}
-	got := c.open.all(ctx, []string{p.Dir})[0]
-	if got.err != nil {
-		return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: detailOf(got.err), Root: p.ID, Path: p.Dir, Err: got.err}
+	got := c.open.All(ctx, []string{p.Dir})[0]
+	if got.Err != nil {
+		return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: detailOf(got.Err), Root: p.ID, Path: p.Dir, Err: got.Err}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || s.root != old {
-		got.root.Release() // somebody else was first
+		got.Root.Release() // somebody else was first
 		return nil
 	}
-	if twin := c.twin(got.root, p.ID); twin != nil { // which rights hold would be a guess
-		got.root.Release()
+	if twin := c.twin(got.Root, p.ID); twin != nil { // which rights hold would be a guess
+		got.Root.Release()
 		return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: "the directory of project " + string(twin.project.ID), Root: p.ID, Path: p.Dir}
 	}
 	if old != nil {
 		old.Release() // the ceiling's own reference
 	}
-	s.root = got.root
+	s.root = got.Root
 	c.version.Add(1)
 	c.seeLocked()
 	return nil

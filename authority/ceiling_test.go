@@ -3,7 +3,6 @@ package authority
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/beneath"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -263,50 +261,5 @@ func TestRootIDs(t *testing.T) {
 	}
 	if id(uri(top, "p/b")) != other {
 		t.Error("an id was lost")
-	}
-	// An old directory is known by its birth and not held.
-	old := (&client{}).authority(t, ceiling(t, project("usr", "/usr", rootbound.ReadOnly)))
-	old.opt.Ask, old.opt.Capability = declared("file:///usr/bin").ask, func() Capability { return Capability{true, true} }
-	u := acquire(t, old, false)
-	defer u.Release()
-	for _, n := range old.ids.known {
-		if n.held != nil && !n.birth.IsZero() {
-			t.Error("held")
-		}
-	}
-}
-
-func TestRootIDBounds(t *testing.T) {
-	top := tree(t)
-	var ids rootIDs
-	seen := map[rootbound.RootID]bool{}
-	for i := range maxHeld + 10 {
-		d := fmt.Sprintf("%s/%d", top, i)
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		r, err := beneath.OpenRoot(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		id, err := ids.of(r, func(rootbound.RootID) bool { return false })
-		if again, err2 := ids.of(r, nil); err != nil || err2 != nil || again != id || seen[id] {
-			t.Fatal(id, again, err, err2)
-		}
-		seen[id] = true
-		r.Release()
-	}
-	held := 0
-	for _, n := range ids.known {
-		if n.held != nil {
-			held++
-		}
-	}
-	if held > maxHeld || len(ids.known) != len(ids.order) {
-		t.Errorf("%d held, %d known, %d in order", held, len(ids.known), len(ids.order))
-	}
-	ids.close()
-	if len(ids.known) != 0 {
-		t.Error("something is still held")
 	}
 }

@@ -122,7 +122,7 @@ func TestSnapshotClosesAtItsLastUse(t *testing.T) {
 	u := acquire(t, a, false)
 	v := acquire(t, a, false)
 	g := u.Snapshot().Grants[0].Root
-	a.ids.close() // a fresh directory is held there, too
+	a.ids.Close() // a fresh directory is held there, too
 	ctx, stop := With(context.Background(), u)
 	defer stop()
 	if got, err := From(ctx); err != nil || got != u {

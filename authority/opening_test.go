@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -21,7 +22,7 @@ func TestHungRoots(t *testing.T) {
 		back := make(chan struct{})
 		var tried atomic.Int64
 		var late atomic.Pointer[beneath.Root]
-		a.open.dir = func(p string) (*beneath.Root, error) {
+		a.open.Dir = func(p string) (*beneath.Root, error) {
 			r, err := beneath.OpenRoot(p)
 			if strings.HasSuffix(p, "dead") {
 				tried.Add(1)
@@ -38,7 +39,7 @@ func TestHungRoots(t *testing.T) {
 			}
 			a.Invalidate(rootbound.GenerationStale)
 		}
-		check(openFor, top+"/a", top+"/b")
+		check(roots.OpenFor, top+"/a", top+"/b")
 		if v := a.Status().Verdicts[0]; v.Reason != rootbound.RootUnusable || v.Detail != "timeout" {
 			t.Errorf("%+v", v)
 		}

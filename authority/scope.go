@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileuri"
 )
@@ -104,25 +105,25 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 			v.drop(err)
 			continue
 		}
-		v.URI, v.Warn = bounded(fileuri.Format(p), maxURI), warn
+		v.URI, v.Warn = bounded(fileuri.Format(p), roots.MaxURI), warn
 		paths, at = append(paths, p), append(at, i)
 	}
-	for j, got := range sc.a.open.all(ctx, paths) {
+	for j, got := range sc.a.open.All(ctx, paths) {
 		v := &sc.verdicts[at[j]]
-		if got.err != nil {
-			v.drop(got.err)
+		if got.Err != nil {
+			v.drop(got.Err)
 			continue
 		}
 		sc.overlap = true
-		sc.root(got.root, bounded(entries[at[j]].Name, maxName), paths[j], v)
-		got.root.Release() // grants hold their own
+		sc.root(got.Root, bounded(entries[at[j]].Name, roots.MaxName), paths[j], v)
+		got.Root.Release() // grants hold their own
 	}
 }
 
 // root intersects one approved directory with the targets, by identity: inside one it narrows it, around one it gives
 // exactly that one. Of nested projects the innermost that holds it counts, since its rights and rules are in force there.
 func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
-	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.has(r, &sc.a.open) {
+	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.Has(r, &sc.a.open) {
 		v.fail(rootbound.RootTooWide, "")
 		return
 	}
@@ -198,7 +199,7 @@ func (sc *scope) alone(r *beneath.Root, name, shown string, v *Verdict) {
 }
 
 func (sc *scope) id(r *beneath.Root) (rootbound.RootID, error) {
-	id, err := sc.a.ids.of(r, sc.a.ceiling.has)
+	id, err := sc.a.ids.Of(r, sc.a.ceiling.has)
 	if err == nil && sc.gone(id) {
 		sc.revoked = true
 		return "", &rootbound.Error{Reason: rootbound.RevokedByUser}

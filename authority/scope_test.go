@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 )
 
 // The table of contract §2: rows are modes, columns are what the client says.
@@ -206,7 +207,7 @@ func TestG05MissingIsNotEmpty(t *testing.T) {
 func TestMalformedAnswers(t *testing.T) {
 	top := tree(t, "a")
 	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite))
-	many := make([]string, maxEntries+1)
+	many := make([]string, roots.MaxEntries+1)
 	for i := range many {
 		many[i] = uri(top, "a")
 	}
@@ -214,7 +215,7 @@ func TestMalformedAnswers(t *testing.T) {
 	granted(t, declared(many[1:]...).authority(t, ceil), false)
 	long := uri(top, "a") + strings.Repeat("/.", 4096)
 	denied(t, declared(uri(top, "a"), long).authority(t, ceil), rootbound.RootsMalformed, "a URI over 4096 bytes")
-	granted(t, declared(long[:maxURI]).authority(t, ceil), false)
+	granted(t, declared(long[:roots.MaxURI]).authority(t, ceil), false)
 }
 
 // The whole answers of the shared cases, and the conditions that hold after parsing.
@@ -451,16 +452,16 @@ func TestG03RootsNeverWiden(t *testing.T) {
 				p := g.Root.Path()
 				want := rootbound.ReadOnly
 				switch {
-				case within(top+"/p/a/nested", p):
+				case roots.Within(top+"/p/a/nested", p):
 					want = rootbound.List
-				case !within(top+"/p/a", p):
+				case !roots.Within(top+"/p/a", p):
 					t.Errorf("roots %s, %s: granted %s", all[i], all[j], p)
 				}
 				if g.Project.Rights != want {
 					t.Errorf("roots %s, %s: %s has %s", all[i], all[j], p, g.Project.Rights)
 				}
-				if !within(top+"/"+all[i], p) && !within(top+"/"+all[j], p) {
-					if real, _ := filepath.EvalSymlinks(top + "/" + all[i]); !within(real, p) {
+				if !roots.Within(top+"/"+all[i], p) && !roots.Within(top+"/"+all[j], p) {
+					if real, _ := filepath.EvalSymlinks(top + "/" + all[i]); !roots.Within(real, p) {
 						t.Errorf("roots %s, %s: granted %s, which neither holds", all[i], all[j], p)
 					}
 				}

@@ -5,9 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -138,10 +136,4 @@ func setDigest(lines []string) string {
 func projectDigest(p rootbound.Project) string {
 	p.ID, p.Dir = "", ""
 	return digest(p)
-}
-
-// within reports whether abs is dir or below it, by components.
-func within(dir, abs string) bool {
-	rel, err := filepath.Rel(dir, abs)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

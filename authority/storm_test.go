@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
 )
 
 // Everything at once, for the race detector and for references: readers, writers, single calls, callers who leave, a
@@ -77,7 +78,7 @@ func TestStorm(t *testing.T) {
 			}
 		})
 	}
-	all := func(p string) bool { return within(top, p) && p != top }
+	all := func(p string) bool { return roots.Within(top, p) && p != top }
 	for range 3 {
 		loop(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(3))*time.Millisecond)

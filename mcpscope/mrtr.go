@@ -128,7 +128,7 @@ func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) 
 		return nil, &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "asked twice without an answer", Retryable: true}
 	}
 	s.joined(c, decision.Answered, claims.Nonce)
-	ans, err := checkRoots(res)
+	ans, err := answerOf(res)
 	if err != nil {
 		s.eventOf(c, decision.Unavailable, rootbound.RootsMalformed, err.Error())
 		return nil, &rootbound.Error{Reason: rootbound.RootsMalformed, Err: err}

@@ -110,8 +110,8 @@ func TestRequestStates(t *testing.T) {
 		p.asked(2)
 	})
 	t.Run("answer malformed", func(t *testing.T) {
-		long := `{"roots":[{"uri":"file:///` + strings.Repeat("a", maxURI) + `"}]}`
-		many := `{"roots":[` + strings.Repeat(`{"uri":"file:///a"},`, maxRoots) + `{"uri":"file:///a"}]}`
+		long := `{"roots":[{"uri":"file:///` + strings.Repeat("a", 4<<10) + `"}]}`
+		many := `{"roots":[` + strings.Repeat(`{"uri":"file:///a"},`, 256) + `{"uri":"file:///a"}]}`
 		for _, answer := range []string{`{"roots":[null]}`, `{"roots":[{"name":"x"}]}`, `{"roots":null}`, long, many} {
 			p.callModern(2, modernMetaRoots, "scope", retry(fresh(), answer))
 			m := p.recv()

@@ -153,7 +153,7 @@ func (p *party) ask(ctx context.Context) (*authority.Answer, error) {
 		}
 		return nil, err
 	}
-	return checkRoots(res)
+	return answerOf(res)
 }
 
 func (s *Scope) parties() []*party {

@@ -1,4 +1,4 @@
-package authority
+package roots
 
 import (
 	"context"
@@ -13,30 +13,31 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// wide knows the directories that a client cannot be granted whole: the top of the file system, home directories, and
+// Wide knows the directories that a client cannot be granted whole: the top of the file system, home directories, and
 // what contains one. They are compared by object, and by path where a home does not open (an automounter that sleeps).
 // Home directories are only ever looked at to refuse them, once, with the first root that has to be judged. Safe for
-// concurrent use.
-type wide struct {
-	homes []string // nil: those of this machine
+// concurrent use; the zero value is ready.
+type Wide struct {
+	Homes []string // nil: those of this machine. Set before the first use
 
 	once  sync.Once
 	paths []string
 	ids   []beneath.ObjectID
 }
 
-func (w *wide) has(root *beneath.Root, open *opening) bool {
+// Has reports whether root is one of them (root_too_wide, contract §2).
+func (w *Wide) Has(root *beneath.Root, open *Opener) bool {
 	w.once.Do(func() { w.learn(open) })
-	if up := filepath.Dir(root.Path()); w.homes == nil && (up == "/home" || up == "/Users") {
+	if up := filepath.Dir(root.Path()); w.Homes == nil && (up == "/home" || up == "/Users") {
 		return true // users of a directory service stand in no file
 	}
-	return slices.ContainsFunc(w.paths, func(p string) bool { return within(root.Path(), p) }) ||
+	return slices.ContainsFunc(w.paths, func(p string) bool { return Within(root.Path(), p) }) ||
 		slices.ContainsFunc(w.ids, root.ID().Same)
 }
 
 // learn opens the homes and everything above them, then what is above the places where links led.
-func (w *wide) learn(open *opening) {
-	homes := w.homes
+func (w *Wide) learn(open *Opener) {
+	homes := w.Homes
 	if homes == nil {
 		homes = machineHomes()
 	}
@@ -54,10 +55,10 @@ func (w *wide) learn(open *opening) {
 			}
 		}
 		more = nil
-		for _, got := range open.all(context.Background(), next) {
-			if got.root != nil { // what cannot be opened cannot be a root either
-				w.ids, more = append(w.ids, got.root.ID()), append(more, got.root.Path())
-				got.root.Release()
+		for _, got := range open.All(context.Background(), next) {
+			if got.Root != nil { // what cannot be opened cannot be a root either
+				w.ids, more = append(w.ids, got.Root.ID()), append(more, got.Root.Path())
+				got.Root.Release()
 			}
 		}
 	}
@@ -87,4 +88,10 @@ func machineHomes() []string {
 		}
 	}
 	return out
+}
+
+// Within reports whether abs is dir or below it, by components and without a look at the disk.
+func Within(dir, abs string) bool {
+	rel, err := filepath.Rel(dir, abs)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -1,4 +1,4 @@
-package authority
+package roots
 
 import (
 	"crypto/rand"
@@ -10,12 +10,12 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// rootIDs gives approved roots their ids: one for an object as long as it lives, never one for two objects. What the
+// IDs gives approved roots their ids: one for an object as long as it lives, never one for two objects. What the
 // kernel calls an object (device and inode) is reused after it is gone, so an entry also needs the birth time, and that is
 // only believed if it was clearly in the past when the object was first seen: within one tick of the clock an inode can
 // be freed and born again. Where it cannot be believed the object itself is held, which keeps its inode from being
-// reused. Safe for concurrent use.
-type rootIDs struct {
+// reused. The zero value is ready. Safe for concurrent use.
+type IDs struct {
 	mu    sync.Mutex
 	known map[beneath.ObjectID]*named
 	order []beneath.ObjectID // by first sight
@@ -30,11 +30,12 @@ type named struct {
 
 const (
 	maxNamed = 4096            // objects remembered by birth time
-	maxHeld  = 2 * maxEntries  // objects held; the one seen first makes room and loses its id
+	maxHeld  = 2 * MaxEntries  // objects held; the one seen first makes room and loses its id
 	ripe     = 2 * time.Second // age from which a birth time is believed; file systems count in seconds at worst
 )
 
-func (r *rootIDs) of(root *beneath.Root, taken func(rootbound.RootID) bool) (rootbound.RootID, error) {
+// Of is the id of an approved root; taken tells which ids belong to somebody else. Errors are those of beneath.Root.Info.
+func (r *IDs) Of(root *beneath.Root, taken func(rootbound.RootID) bool) (rootbound.RootID, error) {
 	info, err := root.Info()
 	if err != nil {
 		return "", err
@@ -69,7 +70,7 @@ func (r *rootIDs) of(root *beneath.Root, taken func(rootbound.RootID) bool) (roo
 }
 
 // bound drops the oldest held object, then the oldest at all.
-func (r *rootIDs) bound() {
+func (r *IDs) bound() {
 	held := 0
 	for _, n := range r.known {
 		if n.held != nil {
@@ -91,7 +92,7 @@ func (r *rootIDs) bound() {
 	}
 }
 
-func (r *rootIDs) forget(id beneath.ObjectID) {
+func (r *IDs) forget(id beneath.ObjectID) {
 	n := r.known[id]
 	if n == nil {
 		return
@@ -108,7 +109,8 @@ func (r *rootIDs) forget(id beneath.ObjectID) {
 	}
 }
 
-func (r *rootIDs) close() {
+// Close lets go of what is held.
+func (r *IDs) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.order) > 0 {
