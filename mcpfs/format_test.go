@@ -1,7 +1,6 @@
 package mcpfs
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -47,24 +46,4 @@ func TestJoinKeepsTheCallersSpelling(t *testing.T) {
 			t.Errorf("join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
-}
-
-func FuzzAppendJSON(f *testing.F) {
-	f.Add("a\"\\\n\u2028é\x00\xff<>&")
-	f.Fuzz(func(t *testing.T, s string) {
-		b := appendJSON(nil, s)
-		var got string
-		if err := json.Unmarshal(b, &got); err != nil || got != strings.ToValidUTF8(s, "\ufffd") && got != fix(s) {
-			t.Fatalf("%q -> %s -> %q (%v)", s, b, got, err)
-		}
-	})
-}
-
-// fix replaces each invalid byte, as encoding/json does.
-func fix(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		b.WriteRune(r)
-	}
-	return b.String()
 }

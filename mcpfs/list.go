@@ -10,14 +10,15 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
 // cursor decodes where a list goes on. It holds a name that was shown, nothing else.
 func (c call) cursor() string {
-	s := c.text("cursor", false)
+	s := c.Text("cursor", false)
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil {
-		c.fail("not a cursor of this tool", "cursor")
+		c.Fail("not a cursor of this tool", "cursor")
 	}
 	return string(b)
 }
@@ -25,10 +26,10 @@ func (c call) cursor() string {
 func cursorOf(next string) string { return base64.RawURLEncoding.EncodeToString([]byte(next)) }
 
 func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileop.Listing, err error) {
-	r := c.request(rootbound.OpList)
+	r := c.request()
 	o.Limit, o.Cursor = f.limits.List, c.cursor()
-	if c.err != nil {
-		return l, c.err
+	if c.Err() != nil {
+		return l, c.Err()
 	}
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		l, err = fileop.List(ctx, on, o)
@@ -37,7 +38,7 @@ func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileo
 	return l, err
 }
 
-func (f *files) list(ctx context.Context, c call) (*reply, error) {
+func (f *files) list(ctx context.Context, c call) (*wire.Reply, error) {
 	l, err := f.page(ctx, c, fileop.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -53,8 +54,8 @@ func (f *files) list(ctx context.Context, c call) (*reply, error) {
 	return listed(&b, l), nil
 }
 
-func (f *files) listSizes(ctx context.Context, c call) (*reply, error) {
-	l, err := f.page(ctx, c, fileop.ListOptions{Details: true, BySize: c.choice("sortBy", "name", "name", "size") == "size"})
+func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
+	l, err := f.page(ctx, c, fileop.ListOptions{Details: true, BySize: c.Choice("sortBy", "name", "name", "size") == "size"})
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func (f *files) listSizes(ctx context.Context, c call) (*reply, error) {
 		}
 	}
 	page := ""
-	if l.Truncated || c.text("cursor", false) != "" {
+	if l.Truncated || c.Text("cursor", false) != "" {
 		page = " on this page"
 	}
 	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, size(total), page)
@@ -79,8 +80,8 @@ func (f *files) listSizes(ctx context.Context, c call) (*reply, error) {
 }
 
 // listed adds what both lists say besides their entries.
-func listed(b *strings.Builder, l fileop.Listing) *reply {
-	out := &reply{}
+func listed(b *strings.Builder, l fileop.Listing) *wire.Reply {
+	out := &wire.Reply{}
 	var links []map[string]string
 	for _, it := range l.Items {
 		if it.Type&fs.ModeSymlink != 0 {
@@ -92,27 +93,27 @@ func listed(b *strings.Builder, l fileop.Listing) *reply {
 		}
 	}
 	if links != nil {
-		out.more = map[string]any{"links": links}
+		out.More = map[string]any{"links": links}
 	}
 	if l.Truncated {
 		cursor := cursorOf(l.Next)
 		fmt.Fprintf(b, "\n[cut after %d entries; go on with cursor: %s]", len(l.Items), cursor)
-		out.cut, out.next = true, map[string]any{"cursor": cursor}
+		out.Cut, out.Next = true, map[string]any{"cursor": cursor}
 	}
 	if l.LeftOut {
 		fmt.Fprintf(b, "\n[more than %d entries: those beyond are not sorted in; list them by name]", fileop.MaxSorted)
-		out.cut = true
-		if out.next == nil {
-			out.next = map[string]any{"sortBy": "name"}
+		out.Cut = true
+		if out.Next == nil {
+			out.Next = map[string]any{"sortBy": "name"}
 		}
 	}
-	out.text = b.String()
+	out.Text = b.String()
 	return out
 }
 
-func (f *files) allowed(ctx context.Context, c call) (*reply, error) {
-	if c.err != nil {
-		return nil, c.err
+func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	st := f.scope.Status(ctx, c.req)
 	if st.Refused != nil {
@@ -127,19 +128,19 @@ func (f *files) allowed(ctx context.Context, c call) (*reply, error) {
 		Path   string           `json:"path"`
 		Rights []string         `json:"rights"`
 	}
-	out := &reply{text: "Allowed directories:\n"}
+	out := &wire.Reply{Text: "Allowed directories:\n"}
 	dirs := []directory{}
 	for i, g := range st.Grants {
 		if i > 0 {
-			out.text += "\n"
+			out.Text += "\n"
 		}
 		path := listedPath(g.Shown)
-		out.text += path
+		out.Text += path
 		dirs = append(dirs, directory{g.ID, rootbound.Clean(g.Name), path, g.Project.Rights.Names()})
 	}
-	out.more = map[string]any{"directories": dirs}
+	out.More = map[string]any{"directories": dirs}
 	if st.Source == "roots" {
-		out.note("the client's roots decide this list: it is what they leave of what was granted")
+		out.Note("the client's roots decide this list: it is what they leave of what was granted")
 	}
 	return out, nil
 }

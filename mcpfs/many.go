@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -29,10 +30,10 @@ type fileAnswer struct {
 
 const ahead = 8 // files that are read before their turn
 
-func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
-	root, paths := c.text("root", false), c.texts("paths", true, 1)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
+	root, paths := c.Text("root", false), c.Texts("paths", true, 1)
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
@@ -72,7 +73,7 @@ func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
 	}
 
 	var b strings.Builder
-	out := &reply{}
+	out := &wire.Reply{}
 	files := []fileAnswer{}
 	for taken < len(paths) {
 		g := <-turns[taken]
@@ -81,24 +82,24 @@ func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
 		if g.err != nil && ends(g.err) {
 			return nil, g.err
 		}
-		answer := fileAnswer{Path: echo(path), Version: g.t.Version}
+		answer := fileAnswer{Path: wire.Echo(path), Version: g.t.Version}
 		var piece string
 		switch {
 		case g.err != nil:
-			text, why := refused(g.err)
+			text, why := wire.Refused(g.err)
 			answer.Error = &why
-			piece = echo(path) + ": Error - " + text
+			piece = wire.Echo(path) + ": Error - " + text
 		case g.t.Truncated:
 			text, _ := cutText(string(g.t.Data), g.t)
 			piece = listedPath(path) + ":\n" + text + "\n"
-			out.cut, out.next = true, map[string]any{"paths": paths[taken:]}
+			out.Cut, out.Next = true, map[string]any{"paths": paths[taken:]}
 		default:
 			piece = listedPath(path) + ":\n" + string(g.t.Data) + "\n"
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1
 			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; ask for the others in another call]", rest, len(paths))
-			out.cut, out.next = true, map[string]any{"paths": paths[rest:]}
+			out.Cut, out.Next = true, map[string]any{"paths": paths[rest:]}
 			break
 		}
 		if b.Len() > 0 {
@@ -111,7 +112,7 @@ func (f *files) readMany(ctx context.Context, c call) (*reply, error) {
 			started++
 		}
 	}
-	out.text = b.String()
-	out.more = map[string]any{"files": files}
+	out.Text = b.String()
+	out.More = map[string]any{"files": files}
 	return out, nil
 }

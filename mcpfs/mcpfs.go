@@ -6,8 +6,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -42,8 +42,9 @@ func (l Limits) filled() Limits {
 // other tools. Call it before the scope's middleware is added, which must stay outermost.
 func Add(server *mcp.Server, o Options) {
 	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled()}
-	for _, t := range table() {
-		server.AddTool(t.describe(), f.handler(t.name))
+	for i := range rows() {
+		t := &rows()[i]
+		server.AddTool(t.describe(), f.handler(t))
 	}
 	server.AddReceivingMiddleware(ordered(Names()))
 }
@@ -57,46 +58,30 @@ type files struct {
 
 // call is one tools/call.
 type call struct {
-	*arguments
-	req *mcp.CallToolRequest
+	*wire.Arguments
+	tool *tool
+	req  *mcp.CallToolRequest
 }
 
-type handler func(*files, context.Context, call) (*reply, error)
-
-func handlers() map[string]handler {
-	return map[string]handler{
-		"read_file":                 (*files).readText,
-		"read_text_file":            (*files).readText,
-		mediaTool:                   (*files).readMedia,
-		"read_multiple_files":       (*files).readMany,
-		"write_file":                (*files).write,
-		"edit_file":                 (*files).edit,
-		"create_directory":          (*files).mkdir,
-		"list_directory":            (*files).list,
-		"list_directory_with_sizes": (*files).listSizes,
-		"directory_tree":            (*files).tree,
-		"move_file":                 (*files).move,
-		"search_files":              (*files).search,
-		"get_file_info":             (*files).info,
-		"list_allowed_directories":  (*files).allowed,
-	}
-}
-
-func (f *files) handler(name string) mcp.ToolHandler {
-	h := handlers()[name]
+func (f *files) handler(t *tool) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := call{decode(name, req.Params.Arguments), req}
-		r, err := h(f, ctx, c)
+		r, err := t.run(f, ctx, call{wire.Decode(t.name, req.Params.Arguments), t, req})
 		if err != nil {
-			return refuse(name, err), nil
+			return wire.Refuse(err, t.media), nil
 		}
-		return r.result()
+		return r.Result()
 	}
 }
 
-// request is what most tools ask the guard for.
-func (c call) request(op rootbound.Operation) guard.Request {
-	return guard.Request{Op: op, Root: c.text("root", false), Path: c.text("path", true)}
+// request is what the tool asks the guard for.
+func (c call) request() guard.Request { return c.tool.request(c.Arguments) }
+
+func (t *tool) request(a *wire.Arguments) guard.Request {
+	r := guard.Request{Op: t.op, Root: a.Text("root", false), Path: a.Text(t.named(object), true)}
+	if dest := t.named(destination); dest != "" {
+		r.Dest, r.DestRoot = a.Text(dest, true), r.Root
+	}
+	return r
 }
 
 // ordered shows our tools first and in our order; the SDK sorts them by name.
@@ -123,42 +108,19 @@ func Request(req mcp.Request) (r guard.Request, ok bool) {
 	if !isCall || p == nil {
 		return r, false
 	}
-	op := operation(p.Name)
-	if op == "" {
+	t := row(p.Name)
+	if t == nil || t.op == "" {
 		return r, false
 	}
-	a := decode(p.Name, p.Arguments)
-	r.Op = op
-	r.Root = a.text("root", false)
-	if op == rootbound.OpMove {
-		r.Path, r.Dest, r.DestRoot = a.text("source", true), a.text("destination", true), r.Root
-	} else {
-		r.Path = a.text("path", true)
-	}
-	return r, a.err == nil
+	a := wire.Decode(p.Name, p.Arguments)
+	r = t.request(a)
+	return r, a.Err() == nil
 }
 
-// operation is what a tool that names one path asks for; empty for the others.
-func operation(tool string) rootbound.Operation {
-	switch tool {
-	case "read_file", "read_text_file", mediaTool:
-		return rootbound.OpRead
-	case "write_file":
-		return rootbound.OpWrite
-	case "edit_file":
-		return rootbound.OpEdit
-	case "create_directory":
-		return rootbound.OpMkdir
-	case "list_directory", "list_directory_with_sizes":
-		return rootbound.OpList
-	case "directory_tree":
-		return rootbound.OpTree
-	case "move_file":
-		return rootbound.OpMove
-	case "search_files":
-		return rootbound.OpSearch
-	case "get_file_info":
-		return rootbound.OpStat
+// Form tells mcpscope.Options what a refusal of a tool of this package may hold.
+func Form(tool string) mcpscope.Form {
+	if t := row(tool); t != nil && t.media {
+		return mcpscope.Media
 	}
-	return ""
+	return mcpscope.Text
 }

@@ -11,12 +11,13 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
 // part reads which piece of a file is wanted; head says that it is the first lines.
 func (c call) part() (p fileop.Part, head bool) {
-	n := map[string]int64{"head": c.whole("head", 0), "tail": c.whole("tail", 0), "line": c.whole("line", 1),
-		"lines": c.whole("lines", 0), "offset": c.whole("offset", 0)}
+	n := map[string]int64{"head": c.Whole("head", 0), "tail": c.Whole("tail", 0), "line": c.Whole("line", 1),
+		"lines": c.Whole("lines", 0), "offset": c.Whole("offset", 0)}
 	one := 0
 	for _, k := range []string{"head", "tail", "offset"} {
 		if n[k] >= 0 {
@@ -27,7 +28,7 @@ func (c call) part() (p fileop.Part, head bool) {
 		one++
 	}
 	if one > 1 {
-		c.fail("only one of head, tail, offset, and line with lines can be used", "arguments")
+		c.Fail("only one of head, tail, offset, and line with lines can be used", "arguments")
 	}
 	switch {
 	case n["head"] >= 0:
@@ -46,11 +47,11 @@ func (c call) part() (p fileop.Part, head bool) {
 	return fileop.Whole(), false
 }
 
-func (f *files) readText(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpRead)
+func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
 	part, head := c.part()
-	if c.err != nil {
-		return nil, c.err
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	t, err := f.text(ctx, r, part, f.limits.Text)
 	if err != nil {
@@ -60,10 +61,10 @@ func (f *files) readText(ctx context.Context, c call) (*reply, error) {
 	if head && !t.Whole && !t.Truncated {
 		text = strings.TrimSuffix(text, "\n") // the first lines are joined, not ended, unless they are the whole file
 	}
-	out := &reply{text: text, version: t.Version}
+	out := &wire.Reply{Text: text, Version: t.Version}
 	if t.Truncated {
-		out.cut = true
-		out.text, out.next = cutText(text, t)
+		out.Cut = true
+		out.Text, out.Next = cutText(text, t)
 	}
 	return out, nil
 }
@@ -95,28 +96,28 @@ func cutText(text string, t fileop.Text) (string, map[string]any) {
 		map[string]any{"offset": before}
 }
 
-func (f *files) readMedia(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpRead)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) readMedia(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
-	out := &reply{}
+	out := &wire.Reply{}
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
 		m, err := fileop.ReadMedia(ctx, on, on.Info(), on.Path(), int64(f.limits.Media))
 		if err != nil {
 			return err
 		}
-		out.version = m.Version
+		out.Version = m.Version
 		switch kind, _, _ := strings.Cut(m.MIME, "/"); kind {
 		case "image":
-			out.media = &mcp.ImageContent{Data: m.Data, MIMEType: m.MIME}
+			out.Media = &mcp.ImageContent{Data: m.Data, MIMEType: m.MIME}
 		case "audio":
-			out.media = &mcp.AudioContent{Data: m.Data, MIMEType: m.MIME}
+			out.Media = &mcp.AudioContent{Data: m.Data, MIMEType: m.MIME}
 		default:
 			if m.Data == nil {
 				m.Data = []byte{} // an empty file has a blob, an empty one
 			}
-			out.media = &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: resourceURI(on.Project().ID, on.Path()), MIMEType: m.MIME, Blob: m.Data}}
+			out.Media = &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: resourceURI(on.Project().ID, on.Path()), MIMEType: m.MIME, Blob: m.Data}}
 		}
 		return nil
 	})
@@ -153,12 +154,12 @@ func escapeURI(s string, slash bool) string {
 	return b.String()
 }
 
-func (f *files) info(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpStat)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) info(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
-	out := &reply{}
+	out := &wire.Reply{}
 	err := f.guard.Do(ctx, r, func(_ context.Context, on *guard.Target) error {
 		i, err := on.Object().Stat()
 		if err != nil {
@@ -168,8 +169,8 @@ func (f *files) info(ctx context.Context, c call) (*reply, error) {
 		if born.IsZero() {
 			born = i.CTime
 		}
-		out.version = i.Version()
-		out.text = fmt.Sprintf("size: %d\ncreated: %s\nmodified: %s\naccessed: %s\nisDirectory: %t\nisFile: %t\npermissions: %03o",
+		out.Version = i.Version()
+		out.Text = fmt.Sprintf("size: %d\ncreated: %s\nmodified: %s\naccessed: %s\nisDirectory: %t\nisFile: %t\npermissions: %03o",
 			i.Size, moment(born), moment(i.MTime), moment(i.ATime), i.Mode.IsDir(), i.Mode.IsRegular(), i.Mode.Perm())
 		return nil
 	})

@@ -8,14 +8,15 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/search"
 )
 
-func (f *files) search(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpSearch)
-	pattern, exclude, cursor := c.text("pattern", true), c.texts("excludePatterns", false, 0), c.cursor()
-	if c.err != nil {
-		return nil, c.err
+func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	pattern, exclude, cursor := c.Text("pattern", true), c.Texts("excludePatterns", false, 0), c.cursor()
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	p, err := search.Compile(pattern)
 	if err != nil {
@@ -35,7 +36,7 @@ func (f *files) search(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &reply{}
+	out := &wire.Reply{}
 	var b strings.Builder
 	for i, h := range res.Hits {
 		if i > 0 {
@@ -49,10 +50,10 @@ func (f *files) search(ctx context.Context, c call) (*reply, error) {
 	if res.Truncated {
 		next := cursorOf(res.Next)
 		fmt.Fprintf(&b, "\n[cut after %d matches; go on with cursor: %s]", len(res.Hits), next)
-		out.cut, out.next = true, map[string]any{"cursor": next}
+		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
-	out.text = b.String()
-	out.skipped(r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
+	out.Text = b.String()
+	skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
 	return out, nil
 }
 

@@ -17,7 +17,7 @@ func TestToolsDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Tools
 
-Generated from the tool table in ` + "`mcpfs/tools.go` by `make docs`" + `; do not edit.
+Generated from the tool table in ` + "`mcpfs/table.go` by `make docs`" + `; do not edit.
 
 The server tells its clients:
 
@@ -34,8 +34,8 @@ Arguments marked ! are required. Arguments no tool knows are dropped.
 			kind = "Reads only."
 		}
 		fmt.Fprintf(&b, "\n%s\n", kind)
-		rows(&b, "argument", row.in, true)
-		rows(&b, "answer, beside content and error", row.out, false)
+		columns(&b, "argument", row.in, true)
+		columns(&b, "answer, beside content and error", row.out, false)
 	}
 	const file = "../docs/tools.md"
 	if *update {
@@ -49,7 +49,7 @@ Arguments marked ! are required. Arguments no tool knows are dropped.
 	}
 }
 
-func rows(b *strings.Builder, what string, fields []field, defaults bool) {
+func columns(b *strings.Builder, what string, fields []field, defaults bool) {
 	if len(fields) == 0 {
 		return
 	}
@@ -60,11 +60,11 @@ func rows(b *strings.Builder, what string, fields []field, defaults bool) {
 			Enum              []string
 			Default           json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(f.schema), &s); err != nil {
-			panic(f.name + ": " + err.Error())
+		if err := json.Unmarshal([]byte(f.Schema), &s); err != nil {
+			panic(f.Name + ": " + err.Error())
 		}
-		name, text := "`"+f.name+"`", s.Description
-		if f.required {
+		name, text := "`"+f.Name+"`", s.Description
+		if f.Required {
 			name += " !"
 		}
 		if len(s.Enum) > 0 {

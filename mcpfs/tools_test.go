@@ -189,22 +189,19 @@ func validate(t *testing.T, tool string, structured any) {
 	t.Fatalf("no tool %s", tool)
 }
 
-func TestHandlersAndTableAgree(t *testing.T) {
-	for _, n := range Names() {
-		if handlers()[n] == nil {
-			t.Errorf("%s has no handler", n)
-		}
-	}
-	if len(handlers()) != len(Names()) {
-		t.Errorf("%d handlers, %d tools", len(handlers()), len(Names()))
-	}
+func TestRowsAreWhole(t *testing.T) {
 	for _, row := range table() {
-		op := operation(row.name)
-		if several := row.name == "read_multiple_files" || row.name == "list_allowed_directories"; several != (op == "") {
-			t.Errorf("%s asks for %q", row.name, op)
+		if row.run == nil {
+			t.Errorf("%s has no handler", row.name)
 		}
-		if op != "" && op.Mutates() == row.reads {
-			t.Errorf("%s: reads is %v, its operation is %s", row.name, row.reads, op)
+		if one := row.named(object) != ""; one != (row.op != "") {
+			t.Errorf("%s asks for %q and names one path: %v", row.name, row.op, one)
+		}
+		if row.op != "" && row.op.Mutates() == row.reads {
+			t.Errorf("%s: reads is %v, its operation is %s", row.name, row.reads, row.op)
+		}
+		if row.destructive && row.reads {
+			t.Errorf("%s reads and destroys", row.name)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/search"
 )
 
@@ -36,7 +37,7 @@ func treeJSON(nodes []fileop.Branch, bound int) (string, int) {
 		b = indent(b, 2*depth-1)
 		b = append(b, '{')
 		b = append(indent(b, 2*depth), `"name": `...)
-		b = append(appendJSON(b, rootbound.Listed(n.Name)), ',')
+		b = append(wire.AppendJSON(b, rootbound.Listed(n.Name)), ',')
 		b = append(indent(b, 2*depth), `"type": `...)
 		if !dir {
 			b = append(b, `"file"`...)
@@ -84,11 +85,11 @@ func pathOf(nodes []fileop.Branch, i int) string {
 	return strings.Join(names, "/")
 }
 
-func (f *files) tree(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpTree)
-	patterns := c.texts("excludePatterns", false, 0)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	patterns := c.Texts("excludePatterns", false, 0)
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	exclude, err := search.CompileTreeExcludes(patterns)
 	if err != nil {
@@ -109,8 +110,8 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 		return nil, err
 	}
 	text, used := treeJSON(t.Nodes, f.limits.treeLen)
-	out := &reply{text: text}
-	out.skipped(r.Path, t.Skipped)
+	out := &wire.Reply{Text: text}
+	skipped(out, r.Path, t.Skipped)
 	switch {
 	case used < len(t.Nodes) || t.Truncated:
 		last := pathOf(t.Nodes, used-1)
@@ -118,13 +119,13 @@ func (f *files) tree(ctx context.Context, c call) (*reply, error) {
 		if n := t.Nodes[used-1]; !n.Dir {
 			dir, _ = cutLast(last)
 		}
-		out.cut, out.next = true, map[string]any{"path": join(r.Path, dir)}
-		out.blocks = append(out.blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; ask for the directories from there on one by one, or leave some out with excludePatterns]",
+		out.Cut, out.Next = true, map[string]any{"path": join(r.Path, dir)}
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; ask for the directories from there on one by one, or leave some out with excludePatterns]",
 			used, rootbound.Quote(join(r.Path, last))))
 	case t.Deep:
 		first := join(r.Path, pathOf(t.Nodes, slices.IndexFunc(t.Nodes, func(n fileop.Branch) bool { return n.Dir && n.Depth >= levels })))
-		out.cut, out.next = true, map[string]any{"path": first}
-		out.blocks = append(out.blocks, fmt.Sprintf("[cut below %d levels, first at %s; ask for what lies below it]", levels, rootbound.Quote(first)))
+		out.Cut, out.Next = true, map[string]any{"path": first}
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %d levels, first at %s; ask for what lies below it]", levels, rootbound.Quote(first)))
 	}
 	return out, nil
 }
@@ -140,7 +141,7 @@ func cutLast(p string) (dir, name string) {
 }
 
 // skipped says what a walk could not read: in structured data and in a block of its own.
-func (r *reply) skipped(sent string, s fileop.Skipped) {
+func skipped(r *wire.Reply, sent string, s fileop.Skipped) {
 	if s.Count == 0 {
 		return
 	}
@@ -156,9 +157,6 @@ func (r *reply) skipped(sent string, s fileop.Skipped) {
 	if s.Count > 5 {
 		text += " …"
 	}
-	if r.more == nil {
-		r.more = map[string]any{}
-	}
-	r.more["skipped"] = list
-	r.blocks = append(r.blocks, text+"]")
+	r.Add("skipped", list)
+	r.Blocks = append(r.Blocks, text+"]")
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
-func (f *files) write(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpWrite)
-	content, expect := c.text("content", true), c.text("expected_version", false)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) write(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	content, expect := c.Text("content", true), c.Text("expected_version", false)
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	var w fileop.Written
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
@@ -28,8 +29,8 @@ func (f *files) write(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &reply{text: "Successfully wrote to " + listedPath(r.Path), version: w.Version}
-	out.note(w.Warnings...)
+	out := &wire.Reply{Text: "Successfully wrote to " + listedPath(r.Path), Version: w.Version}
+	out.Note(w.Warnings...)
 	return out, nil
 }
 
@@ -37,16 +38,15 @@ func tooLarge(n, bound int64) error {
 	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", n, bound), Next: "Write less into this file."}
 }
 
-func (f *files) edit(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpEdit)
-	edits := c.edits("edits")
-	o := fileop.EditOptions{DryRun: c.truth("dryRun"), Expect: fileop.ParseVersion(c.text("expected_version", false)), Limit: int64(f.limits.Edit)}
-	if c.err != nil {
-		return nil, c.err
+func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	var changes []text.Edit
+	for _, e := range c.Objects("edits", true) {
+		changes = append(changes, text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")})
 	}
-	changes := make([]text.Edit, len(edits))
-	for i, e := range edits {
-		changes[i] = text.Edit{Old: e.old, New: e.new, All: e.all}
+	o := fileop.EditOptions{DryRun: c.Truth("dryRun"), Expect: fileop.ParseVersion(c.Text("expected_version", false)), Limit: int64(f.limits.Edit)}
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	var e fileop.Edited
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
@@ -62,42 +62,28 @@ func (f *files) edit(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, advise(err, rootbound.TooLarge, "Edit a smaller file, or write a smaller one in its place with write_file.")
 	}
-	out := &reply{version: e.Version}
+	out := &wire.Reply{Version: e.Version}
 	var cut bool
-	out.text, cut = text.Diff(r.Path, e.Before, e.After, f.limits.Text)
+	out.Text, cut = text.Diff(r.Path, e.Before, e.After, f.limits.Text)
 	if cut {
-		out.cut = true
-		out.note("the diff is cut, the edit is complete; read the file for the rest")
+		out.Cut = true
+		out.Note("the diff is cut, the edit is complete; read the file for the rest")
 	}
 	for i, a := range e.Applied {
 		if a.BlanksIgnored {
-			out.note(fmt.Sprintf("edit %d was found at line %d only by ignoring blanks at both ends of its lines", i+1, a.Line))
+			out.Note(fmt.Sprintf("edit %d was found at line %d only by ignoring blanks at both ends of its lines", i+1, a.Line))
 		}
 	}
 	if e.Written != nil {
-		out.note(e.Written.Warnings...)
+		out.Note(e.Written.Warnings...)
 	}
 	return out, nil
 }
 
-// note tells what the caller should know besides the answer: in structured data and in a block of its own.
-func (r *reply) note(lines ...string) {
-	for _, l := range lines {
-		r.blocks = append(r.blocks, "["+l+"]")
-		if r.more == nil {
-			r.more = map[string]any{}
-		}
-		if old, ok := r.more["note"].(string); ok {
-			l = old + "; " + l
-		}
-		r.more["note"] = l
-	}
-}
-
-func (f *files) mkdir(ctx context.Context, c call) (*reply, error) {
-	r := c.request(rootbound.OpMkdir)
-	if c.err != nil {
-		return nil, c.err
+func (f *files) mkdir(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	err := f.guard.Do(ctx, r, func(_ context.Context, on *guard.Target) error {
 		_, err := on.Mkdir()
@@ -106,15 +92,14 @@ func (f *files) mkdir(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reply{text: "Successfully created directory " + listedPath(r.Path)}, nil
+	return &wire.Reply{Text: "Successfully created directory " + listedPath(r.Path)}, nil
 }
 
-func (f *files) move(ctx context.Context, c call) (*reply, error) {
-	root := c.text("root", false)
-	r := guard.Request{Op: rootbound.OpMove, Root: root, DestRoot: root, Path: c.text("source", true), Dest: c.text("destination", true),
-		Overwrite: c.truth("overwrite")}
-	if c.err != nil {
-		return nil, c.err
+func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	r.Overwrite = c.Truth("overwrite")
+	if c.Err() != nil {
+		return nil, c.Err()
 	}
 	var m fileop.Moved
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
@@ -124,7 +109,7 @@ func (f *files) move(ctx context.Context, c call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &reply{text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
-	out.note(m.Warnings...)
+	out := &wire.Reply{Text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
+	out.Note(m.Warnings...)
 	return out, nil
 }

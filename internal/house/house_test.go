@@ -75,7 +75,8 @@ var imports = map[string][]string{
 	"guard/spelling":        {"authority", "guard/rules"},
 	"mcpscope":              {"authority", "authority/token", "decision"},
 	"patch":                 {"guard", "fileop"},
-	"mcpfs":                 {"guard", "mcpscope", "fileop", "fileop/text", "search", "watch", "patch"},
+	"mcpfs":                 {"guard", "mcpscope", "fileop", "fileop/text", "search", "watch", "patch", "mcpfs/wire"},
+	"mcpfs/wire":            {"mcpscope"},
 	"internal/config":       {},
 	"internal/state":        {"beneath"}, // keys of entry locks and identities of temporary files
 	"internal/sandbox":      {"authority"},

@@ -1,19 +1,21 @@
-package mcpfs
+package wire
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/rootbound/rootbound"
 )
 
 func TestArgumentsAreStrict(t *testing.T) {
-	read := func(a *arguments) { a.text("path", true); a.whole("head", 0); a.truth("dryRun") }
-	multi := func(a *arguments) { a.texts("paths", true, 1) }
-	edits := func(a *arguments) { a.edits("edits") }
-	sorted := func(a *arguments) { a.choice("sortBy", "name", "name", "size") }
+	read := func(a *Arguments) { a.Text("path", true); a.Whole("head", 0); a.Truth("dryRun") }
+	multi := func(a *Arguments) { a.Texts("paths", true, 1) }
+	edits := func(a *Arguments) { edits(a, true) }
+	sorted := func(a *Arguments) { a.Choice("sortBy", "name", "name", "size") }
 	for _, c := range []struct {
 		raw  string
-		get  func(*arguments)
+		get  func(*Arguments)
 		want string // WHY at FIELD, empty: accepted
 	}{
 		{``, read, "required and missing at path"},
@@ -47,16 +49,41 @@ func TestArgumentsAreStrict(t *testing.T) {
 		{`{"sortBy":"date"}`, sorted, "must be one of name, size at sortBy"},
 		{`{}`, sorted, ""},
 	} {
-		a := decode("some_tool", json.RawMessage(c.raw))
+		a := Decode("some_tool", json.RawMessage(c.raw))
 		c.get(a)
 		switch {
-		case c.want == "" && a.err != nil:
-			t.Errorf("%s: refused: %v", c.raw, a.err)
+		case c.want == "" && a.Err() != nil:
+			t.Errorf("%s: refused: %v", c.raw, a.Err())
 		case c.want == "":
-		case a.err == nil:
+		case a.Err() == nil:
 			t.Errorf("%s: accepted, want %q", c.raw, c.want)
-		case !strings.HasPrefix(a.err.Error(), "MCP error -32602: Input validation error: Invalid arguments for tool some_tool: "+c.want+". "):
-			t.Errorf("%s: %v, want %q", c.raw, a.err, c.want)
+		case !strings.HasPrefix(textOf(a.Err()), "MCP error -32602: Input validation error: Invalid arguments for tool some_tool: "+c.want+". "):
+			t.Errorf("%s: %v, want %q", c.raw, a.Err(), c.want)
+		}
+	}
+}
+
+// edits reads a list of objects as edit_file does.
+func edits(a *Arguments, required bool) {
+	for _, e := range a.Objects("edits", required) {
+		e.Text("oldText", true)
+		e.Text("newText", true)
+		e.Truth("replaceAll")
+	}
+}
+
+func TestOnlyTheFieldsThereAre(t *testing.T) {
+	fields := []Field{{Name: "path"}, {Name: "head"}}
+	for raw, want := range map[string]string{
+		``: "", `{}`: "", `{"path":"a","head":1}`: "", `{"path":"a","Path":"b"}`: `not an argument of this tool at "Path"`,
+		`{"zebra":1,"ape":2}`: `not an argument of this tool at "ape"`, "{\"a\u202eb\":1}": `not an argument of this tool at "a\u{202e}b"`,
+	} {
+		a := Decode("some_tool", json.RawMessage(raw))
+		a.Only(fields)
+		if got := a.Err(); got == nil && want != "" || got != nil && rootbound.ReasonOf(got) != rootbound.ArgumentInvalid {
+			t.Errorf("%s: %v", raw, got)
+		} else if text, _ := Refused(got); want != "" && !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", raw, text, want)
 		}
 	}
 }
@@ -72,13 +99,18 @@ func TestLoneSurrogate(t *testing.T) {
 	}
 }
 
+func textOf(err error) string {
+	text, _ := Refused(err)
+	return text
+}
+
 func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"path":"a","head":1,"edits":[{"oldText":"a","newText":"b"}],"paths":["x"]}`))
 	f.Add([]byte(`{"path":"\ud83d\ude00","head":1e3}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		a := decode("t", raw)
-		path := a.text("path", true)
-		if a.err == nil {
+		a := Decode("t", raw)
+		path := a.Text("path", true)
+		if a.Err() == nil {
 			// What was accepted is exactly what was sent: encoding it again and decoding gives the same text.
 			back, _ := json.Marshal(path)
 			var again string
@@ -86,11 +118,11 @@ func FuzzArguments(f *testing.F) {
 				t.Fatalf("%q does not survive", path)
 			}
 		}
-		a.whole("head", 0)
-		a.texts("paths", false, 0)
-		a.edits("edits")
-		if a.err != nil && len(a.err.Error()) > 400 {
-			t.Fatalf("an error of %d bytes", len(a.err.Error()))
+		a.Whole("head", 0)
+		a.Texts("paths", false, 0)
+		edits(a, false)
+		if a.Err() != nil && len(textOf(a.Err())) > 400 {
+			t.Fatalf("an error of %d bytes", len(a.Err().Error()))
 		}
 	})
 }

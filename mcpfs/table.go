@@ -1,0 +1,92 @@
+package mcpfs
+
+import (
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+)
+
+// Arguments. Those of the classic server keep its types and bounds; ours are optional.
+var (
+	pathField    = must("path", `{"type":"string","description":"File or directory, relative to the project (preferred) or absolute below an allowed directory"}`).as(object)
+	rootField    = may("root", `{"type":"string","description":"Project id, root id or root name that relative paths start in; needed for changes when several projects are served"}`).as(root)
+	headField    = may("head", `{"type":"number","description":"Only the first N lines; a whole number, 0 or more"}`)
+	tailField    = may("tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does; a whole number, 0 or more"}`)
+	lineField    = may("line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`)
+	linesField   = may("lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`)
+	offsetField  = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`)
+	cursorField  = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
+	excludeField = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
+	versionField = may("expected_version", `{"type":"string","description":"structuredContent.version of the read this change is based on, or absent for a file that must not exist; anything else there is a version_conflict"}`)
+)
+
+// Schemas of results.
+var (
+	versionOut = may("version", `{"type":"string","description":"Opaque version of the file, for expected_version"}`)
+	cutOut     = may("truncated", `{"type":"boolean","description":"The answer was cut"}`)
+	nextOut    = may("next", `{"type":"object","description":"Arguments that go on where the answer was cut, to be sent beside the same others"}`)
+	skippedOut = may("skipped", `{"type":"array","description":"What could not be read","items":{"type":"object","properties":{"path":{"type":"string"},"reason":{"type":"string"}},"required":["path","reason"],"additionalProperties":false}}`)
+	linksOut   = may("links", `{"type":"array","description":"Symbolic links among the entries and what they lead to inside","items":{"type":"object","properties":{"name":{"type":"string"},"leads_to":{"type":"string","enum":["directory","file or nothing inside"]}},"required":["name","leads_to"],"additionalProperties":false}}`)
+	noteOut    = may("note", `{"type":"string","description":"What the caller should know about how the answer came about"}`)
+)
+
+const editsSchema = `{"type":"array","description":"Replacements, made one after the other","items":{"type":"object","properties":{` +
+	`"oldText":{"type":"string","description":"Text to replace, exactly as it stands in the file; must occur once"},` +
+	`"newText":{"type":"string","description":"Text to put there"},` +
+	`"replaceAll":{"type":"boolean","description":"Replace every occurrence of oldText"}},"required":["oldText","newText"]}}`
+
+// table lists the tools in the order clients see them.
+func table() []tool {
+	readArgs := []field{pathField, tailField, headField, lineField, linesField, offsetField, rootField}
+	readOut := []field{versionOut, cutOut, nextOut, noteOut}
+	const readText = "Reads a text file as UTF-8, whole or in part: head or tail for its first or last lines, line and lines for a range. " +
+		"A file that is not text is refused; read_media_file gives its bytes."
+	return []tool{
+		{name: "read_file", title: "Read File (Deprecated)", run: (*files).readText, op: rootbound.OpRead, reads: true, in: readArgs, out: readOut,
+			description: "The former name of read_text_file, which should be used instead." + pathRules},
+		{name: "read_text_file", title: "Read Text File", run: (*files).readText, op: rootbound.OpRead, reads: true, in: readArgs, out: readOut,
+			description: readText + pathRules + linkRules + bound},
+		{name: "read_media_file", title: "Read Media File", run: (*files).readMedia, op: rootbound.OpRead, reads: true, media: true, in: []field{pathField, rootField}, out: []field{versionOut},
+			description: "Reads the bytes of a file: images and audio as such, anything else as an embedded resource in base64." + pathRules + linkRules},
+		{name: "read_multiple_files", title: "Read Multiple Files", run: (*files).readMany, reads: true,
+			in: []field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(objects), rootField},
+			out: []field{cutOut, nextOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
+				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},
+			description: "Reads several text files at once, each shown under its path. One that cannot be read is reported in its place and does not stop the others." + pathRules + linkRules + bound},
+		{name: "write_file", title: "Write File", run: (*files).write, op: rootbound.OpWrite, idempotent: true, destructive: true,
+			in:          []field{pathField, must("content", `{"type":"string","description":"The whole text of the file"}`), versionField, rootField},
+			out:         []field{versionOut, noteOut},
+			description: "Makes a file or replaces all of it, atomically: a reader sees the old bytes or the new ones. The directory must exist. expected_version guards against replacing what somebody else wrote." + pathRules},
+		{name: "edit_file", title: "Edit File", run: (*files).edit, op: rootbound.OpEdit, destructive: true,
+			in: []field{pathField, must("edits", editsSchema),
+				may("dryRun", `{"type":"boolean","default":false,"description":"Show the diff and change nothing"}`), versionField, rootField},
+			out:         []field{versionOut, noteOut, cutOut},
+			description: "Replaces text in a file and shows the change as a unified diff. oldText must occur exactly once unless replaceAll is set; everything else in the file, line endings included, stays as it is." + pathRules},
+		{name: "create_directory", title: "Create Directory", run: (*files).mkdir, op: rootbound.OpMkdir, idempotent: true,
+			in:          []field{pathField, rootField},
+			description: "Makes a directory and the missing ones above it. One that exists is left as it is." + pathRules},
+		{name: "list_directory", title: "List Directory", run: (*files).list, op: rootbound.OpList, reads: true, in: []field{pathField, cursorField, rootField}, out: []field{cutOut, nextOut, linksOut},
+			description: "Lists a directory sorted by name, one entry a line, [DIR] or [FILE] before its name. Unusual characters in names are shown as \\xHH and can be sent back so." + pathRules + bound},
+		{name: "list_directory_with_sizes", title: "List Directory with Sizes", run: (*files).listSizes, op: rootbound.OpList, reads: true,
+			in: []field{pathField, may("sortBy", `{"type":"string","enum":["name","size"],"default":"name","description":"Order of the entries"}`),
+				cursorField, rootField},
+			out:         []field{cutOut, nextOut, linksOut},
+			description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
+		{name: "directory_tree", title: "Directory Tree", run: (*files).tree, op: rootbound.OpTree, reads: true, in: []field{pathField, excludeField, rootField}, out: []field{cutOut, nextOut, skippedOut},
+			description: "Shows everything below a directory as JSON: name, type and, for directories, children. An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
+		{name: "move_file", title: "Move File", run: (*files).move, op: rootbound.OpMove, destructive: true, out: []field{noteOut},
+			in: []field{must("source", `{"type":"string","description":"File, directory or link to move"}`).as(object),
+				must("destination", `{"type":"string","description":"Its new path, name included; the directory must exist"}`).as(destination),
+				may("overwrite", `{"type":"boolean","default":false,"description":"Replace a file that exists at destination"}`), rootField},
+			description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists at destination stays unless overwrite is set." + pathRules},
+		{name: "search_files", title: "Search Files", run: (*files).search, op: rootbound.OpSearch, reads: true,
+			in:          []field{pathField, must("pattern", `{"type":"string","description":"Glob on the path below path: *.go is the top level, **/*.go every level"}`), excludeField, cursorField, rootField},
+			out:         []field{cutOut, nextOut, skippedOut},
+			description: "Finds files and directories whose path matches a glob (*, **, ?, classes, braces), hidden ones too, sorted. An exclude pattern that matches a directory leaves out all of it." + pathRules + bound},
+		{name: "get_file_info", title: "Get File Info", run: (*files).info, op: rootbound.OpStat, reads: true, in: []field{pathField, rootField}, out: []field{versionOut},
+			description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},
+		{name: "list_allowed_directories", title: "List Allowed Directories", run: (*files).allowed, reads: true,
+			out: []field{may("directories", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"path":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}}},`+
+				`"required":["id","path","rights"],"additionalProperties":false}}`), noteOut},
+			description: "Lists the directories that are approved now. Absolute paths must begin with one of them; their ids can be sent as root. The client's roots may change this list at any time."},
+	}
+}
