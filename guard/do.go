@@ -9,6 +9,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard/pace"
 )
@@ -44,7 +45,7 @@ func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *T
 		err = g.perform(ctx, t, work)
 	} else {
 		var gaveUp bool
-		if err, gaveUp = g.watched(ctx, t, work); gaveUp {
+		if err, gaveUp = g.watched(ctx, t, func() error { return g.perform(ctx, t, work) }); gaveUp {
 			return g.giveUp(t, err) // the worker still owns the target
 		}
 	}
@@ -114,18 +115,9 @@ func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
 	}
 	for range 8 {
 		keys := t.keys()
-		t.stage.CompareAndSwap(working, waiting) // for another caller, not for the file system
-		unlock, err := g.opt.Locks.Lock(ctx, keys...)
-		t.touch()
-		t.stage.CompareAndSwap(waiting, working)
+		unlock, err := g.lock(ctx, t, keys)
 		if err != nil {
-			if stale := t.use.Stale(); stale != nil {
-				return stale
-			}
-			if ctx.Err() != nil {
-				return &rootbound.Error{Reason: rootbound.Cancelled, Err: err}
-			}
-			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the entry cannot be locked", Retryable: true, Err: err}
+			return err
 		}
 		t.drop()
 		if err := g.judge(ctx, t); err != nil {
@@ -139,6 +131,23 @@ func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
 		unlock()
 	}
 	return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the directory keeps changing places", Retryable: true}
+}
+
+// lock waits for the locks of keys, which is waiting for another caller and not for the file system.
+func (g *Guard) lock(ctx context.Context, t *Target, keys []beneath.Key) (unlock func(), err error) {
+	t.stage.CompareAndSwap(working, waiting)
+	unlock, err = g.opt.Locks.Lock(ctx, keys...)
+	t.touch()
+	t.stage.CompareAndSwap(waiting, working)
+	switch stale := t.use.Stale(); {
+	case err == nil:
+		return unlock, nil
+	case stale != nil:
+		return nil, stale
+	case ctx.Err() != nil:
+		return nil, &rootbound.Error{Reason: rootbound.Cancelled, Err: err}
+	}
+	return nil, &rootbound.Error{Reason: rootbound.IOError, Detail: "the entry cannot be locked", Retryable: true, Err: err}
 }
 
 // settle turns any error of work into a refusal of the module's kind.
@@ -186,7 +195,7 @@ func (g *Guard) denied(ctx context.Context, t *Target, err error) {
 }
 
 // watched runs perform in a worker of the project and gives up on it when the file system makes no progress.
-func (g *Guard) watched(ctx context.Context, t *Target, work func(context.Context, *Target) error) (err error, gaveUp bool) {
+func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (err error, gaveUp bool) {
 	gate := g.gate(t)
 	select {
 	case gate <- struct{}{}:
@@ -214,7 +223,7 @@ func (g *Guard) watched(ctx context.Context, t *Target, work func(context.Contex
 			<-gate
 			done <- err
 		}()
-		err = g.perform(ctx, t, work)
+		err = perform()
 	}()
 	tick := time.NewTicker(max(g.opt.FSTimeout/8, time.Millisecond))
 	defer tick.Stop()

@@ -52,6 +52,7 @@ type Options struct {
 	Server    decision.Server                     // written into each record
 	Locks     Locks                               // nil: in this process only
 	Journal   Journal                             // nil: leftovers of a crash stay
+	Keep      Keeper                              // nil: what is replaced or removed is gone
 	Own       func() []Own                        // asked at most once a second
 	Relative  string                              // "unique" (default), "first", "explicit"
 	FSTimeout time.Duration                       // how long one operation may make no progress in the file system; 0: for ever

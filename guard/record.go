@@ -35,6 +35,9 @@ func (t *Target) record(err error) error {
 	if t.use != nil && t.use.Origin != nil {
 		r.SetOrigin(t.use.Origin)
 	}
+	if r.Correlate == "" {
+		r.Correlate = t.group
+	}
 	if s := t.snap; s != nil {
 		r.Authority.ID, r.Authority.Generation, r.Authority.Source = s.Authority, s.Generation, s.Source
 		r.Authority.State = "current"

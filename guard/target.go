@@ -46,6 +46,11 @@ type Target struct {
 	destProject *rootbound.Project
 	destRel     string
 
+	lead  *Target // of a group, whose watch and lease are its first target's; nil: t itself
+	group string  // correlation of a group's records
+	kept  Kept
+	undo  string
+
 	staged  *beneath.Staged
 	forget  func() // of the journal
 	off     int64
@@ -65,7 +70,14 @@ type Target struct {
 }
 
 // touch tells the watch that the file system answered.
-func (t *Target) touch() { t.beat.Add(1) }
+func (t *Target) touch() { t.head().beat.Add(1) }
+
+func (t *Target) head() *Target {
+	if t.lead != nil {
+		return t.lead
+	}
+	return t
+}
 
 // Object is what exists and was checked: for reads what is read; for writes the file that would be replaced, nil if there
 // is none; for mkdir the directory if it exists. Info and the identity in it are those of the very handle.
@@ -104,7 +116,7 @@ func (t *Target) decide(err error) Decision {
 
 // Stale is nil while the generation is current: one atomic load, for loops.
 func (t *Target) Stale() error {
-	if t.stage.Load() == abandoned {
+	if t.head().stage.Load() == abandoned {
 		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system did not answer in time", Retryable: true}
 	}
 	return t.use.Stale()
@@ -259,6 +271,7 @@ func (t *Target) drop() {
 
 // close ends the target: a file that was staged and not published is removed, the lock is given back.
 func (t *Target) close() {
+	t.dropKept()
 	if t.staged != nil {
 		t.staged.Close()
 		if t.forget != nil {
