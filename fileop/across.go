@@ -14,8 +14,9 @@ import (
 type Copier interface {
 	CopiesAcross() bool
 	Overwritten() *beneath.Info // what was judged at the destination and may be replaced, nil for nothing
-	// Tree shows each entry below the source that may move, and refuses as a whole what may not.
-	Tree(ctx context.Context, visit func(*beneath.Node) error) error
+	// Tree shows each entry below the source, which stands at the entry at, that may move or be copied, and refuses as a
+	// whole what may not.
+	Tree(ctx context.Context, at *beneath.Entry, visit func(*beneath.Node) error) error
 	// StageCopy makes the temporary file for a copy of from at Dest, or at an entry of a temporary tree.
 	StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error)
 	// Temporary remembers a temporary name that is not one of StageCopy, until forget: a tree of identity id, or the

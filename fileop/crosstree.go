@@ -96,7 +96,7 @@ func (c *crossing) survey(ctx context.Context, src *beneath.Object) (survey, err
 	if err := inside(src.Info()); err != nil {
 		return nil, err
 	}
-	err := c.t.Tree(ctx, func(n *beneath.Node) error {
+	err := c.t.Tree(ctx, c.t.Entry(), func(n *beneath.Node) error {
 		i, err := n.Info()
 		if err == nil {
 			err = copyable(i, src.Info().ID)

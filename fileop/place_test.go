@@ -56,7 +56,7 @@ func (p *place) Commit(publish func() error) error {
 func (p *place) CopiesAcross() bool         { return false }
 func (p *place) Overwritten() *beneath.Info { return nil }
 func (p *place) Copied(int64) error         { return nil }
-func (p *place) Tree(context.Context, func(*beneath.Node) error) error {
+func (p *place) Tree(context.Context, *beneath.Entry, func(*beneath.Node) error) error {
 	return io.ErrClosedPipe
 }
 func (p *place) StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error) {

@@ -1,28 +1,21 @@
 package guard
 
 import (
-	"context"
 	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// What a move needs when its ends turn out to be on different file systems (copy_across).
+// What a copy needs, and a move whose ends turn out to be on different file systems (copy_across).
 
 // CopiesAcross reports whether both projects of a move allow it to copy.
 func (t *Target) CopiesAcross() bool {
 	return t.destProject != nil && t.project.CopyAcross && t.destProject.CopyAcross
 }
 
-// Overwritten is what the destination of a move held when it was judged, nil for nothing.
+// Overwritten is what the destination of a move or copy held when it was judged, nil for nothing.
 func (t *Target) Overwritten() *beneath.Info { return t.old }
-
-// Tree judges the directory that moves entry by entry, at its source and at its destination, up to the bound, and shows
-// visit each entry that may move.
-func (t *Target) Tree(ctx context.Context, visit func(*beneath.Node) error) error {
-	return t.g.judgeTree(ctx, t, visit)
-}
 
 // StageCopy makes the temporary file for a copy of from at the entry at, which is Dest or lies in a temporary tree beside
 // it. too_large: more than max_write of the destination's project.
@@ -30,11 +23,11 @@ func (t *Target) StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.St
 	if err := t.Stale(); err != nil {
 		return nil, err
 	}
-	if !t.CopiesAcross() {
+	if t.req.Op == rootbound.OpMove && !t.CopiesAcross() {
 		return nil, refuse(rootbound.CrossDevice, "")
 	}
-	if max := t.destProject.MaxWrite; max > 0 && from.Info().Size > max {
-		return nil, atDest(t, refuse(rootbound.TooLarge, "max_write of the project"))
+	if err := t.writable(from.Info().Size); err != nil {
+		return nil, err
 	}
 	if at == t.dest {
 		return t.hold(at, from, t.old)

@@ -87,10 +87,16 @@ func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Contex
 		return err
 	}
 	t.allowed.Store(true)
-	if err = work(alive{ctx, t}, t); err == nil && !t.committed {
+	if t.missing != nil {
+		err = g.makeParents(ctx, t)
+	}
+	if err == nil {
+		err = work(alive{ctx, t}, t)
+	}
+	if err == nil && !t.committed {
 		err = t.use.Stale() // a read commits here, when its result is handed over
 	}
-	err = t.settle(ctx, err)
+	err = t.tellMade(t.settle(ctx, err))
 	t.complete(err)
 	return err
 }
@@ -110,7 +116,10 @@ func (a alive) Err() error {
 // judgeLocked judges; changes of an entry are judged again under the entry's lock, because what was resolved before the
 // wait may have changed.
 func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
-	if err := g.judge(ctx, t); err != nil || t.entry == nil {
+	t.light = true
+	err := g.judge(ctx, t)
+	t.light = false
+	if err != nil || t.entry == nil || t.missing != nil {
 		return err
 	}
 	for range 8 {

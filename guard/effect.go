@@ -1,11 +1,8 @@
 package guard
 
 import (
-	"strconv"
-
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // Stage makes the temporary file for Entry, with the mode and attributes of Object if there is one, and journals it
@@ -76,45 +73,10 @@ func (t *Target) Mkdir() (made int, err error) {
 	if err := t.use.CheckRoot(t.grant, true); err != nil {
 		return 0, err
 	}
-	pol, err := t.g.policy(t.project)
+	o, made, err := t.mkdirAll(t.place)
 	if err != nil {
-		return 0, err
-	}
-	o, made, err := t.snap.Set.MkdirAll(beneath.Ref{Root: t.place.Grant, Path: t.place.Rest}, func(at beneath.Ref, mark int) error {
-		if at.Root != t.place.Grant {
-			return refuse(rootbound.OutsideRoot, "the link leads into another root")
-		}
-		p, rel, judge := t.project, "", pol
-		if err := t.locate(at, mark, &p, &rel); err != nil {
-			return err
-		}
-		if p != t.project {
-			if judge, err = t.g.policy(p); err != nil {
-				return err
-			}
-			if err := t.right(p, rootbound.Create); err != nil {
-				return err
-			}
-		}
-		if t.g.own.Path(t.absolute(at)) {
-			return t.rule(ownRule)
-		}
-		return t.rule(judge.Mutate(rules.Fold(rel), true))
-	}, t.lease)
-	if err != nil {
-		if e, ok := err.(*rootbound.Error); ok && made > 0 {
-			out := *e
-			out.Detail = joinDetail(e.Detail, strconv.Itoa(made)+" of the directories above it were made")
-			return made, &out
-		}
+		t.made = made // the refusal tells it
 		return made, err
 	}
 	return made, o.Close()
-}
-
-func joinDetail(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }

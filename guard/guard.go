@@ -57,7 +57,7 @@ type Options struct {
 	Relative  string                              // "unique" (default), "first", "explicit"
 	FSTimeout time.Duration                       // how long one operation may make no progress in the file system; 0: for ever
 	Workers   int                                 // operations at once for each project; default 64
-	TreeLimit int                                 // entries of a moved tree that are judged; default 50,000
+	TreeLimit int                                 // entries of a moved, copied or deleted tree that are judged; default 50,000
 	NoSlow    bool                                // --no-slow: denials are never slowed
 	Alert     func(authority string, denials int) // called once when denials come fast
 }
@@ -101,7 +101,9 @@ type Request struct {
 	Path      string           // as sent
 	DestRoot  string           // moves and copies
 	Dest      string           // moves and copies, as sent
-	Overwrite bool             // moves: the destination may exist and needs the right write
+	Overwrite bool             // moves and copies: the destination may exist and needs the right write
+	Recursive bool             // deletions: a directory goes with all that it holds
+	Parents   bool             // the directories that what is made, written, moved or copied lacks are made, by the right create
 	Need      rootbound.Rights // beyond what the operation implies
 }
 

@@ -47,6 +47,10 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 		return g.judgeMkdir(t, places[0])
 	case rootbound.OpMove:
 		return g.judgeMove(ctx, t, places[0])
+	case rootbound.OpCopy:
+		return g.judgeCopy(ctx, t, places[0])
+	case rootbound.OpDelete:
+		return g.judgeDelete(ctx, t, places[0])
 	}
 	return refuse(rootbound.ArgumentInvalid, "this operation is not served")
 }
@@ -219,6 +223,9 @@ func (g *Guard) judgeEntry(t *Target, p spelling.Place) error {
 		return err
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, true)
+	if t.req.Parents && t.req.Op != rootbound.OpEdit && rootbound.ReasonOf(err) == rootbound.ParentMissing {
+		return g.judgeBelowMissing(t, p)
+	}
 	if err != nil {
 		return g.veil(t, p, err, true)
 	}

@@ -39,12 +39,17 @@ type Target struct {
 	obj    *beneath.Object
 	entry  *beneath.Entry
 	dest   *beneath.Entry
-	src    beneath.Info // what a move takes
+	src    beneath.Info // what a move, copy or deletion takes
 	old    *beneath.Info
 	unlock func()
 
 	destProject *rootbound.Project
 	destRel     string
+	destAt      beneath.Ref // of dest, also where its parents are still missing
+
+	light   bool            // the judgement before the lock: what takes long is left to the one under it
+	missing *spelling.Place // whose parents are to be made once the decision is recorded
+	made    int             // parents that were made
 
 	lead  *Target // of a group, whose watch and lease are its first target's; nil: t itself
 	group string  // correlation of a group's records
@@ -80,16 +85,18 @@ func (t *Target) head() *Target {
 }
 
 // Object is what exists and was checked: for reads what is read; for writes the file that would be replaced, nil if there
-// is none; for mkdir the directory if it exists. Info and the identity in it are those of the very handle.
+// is none; for mkdir the directory if it exists; for copies the source. Info and the identity in it are those of the very
+// handle.
 func (t *Target) Object() *beneath.Object { return t.obj }
 
-// Entry is where a write or edit publishes, or the source of a move; nil for reads and mkdir.
+// Entry is where a write or edit publishes, what a deletion removes, or the source of a move or copy; nil for reads and
+// mkdir.
 func (t *Target) Entry() *beneath.Entry { return t.entry }
 
-// Dest is where a move publishes.
+// Dest is where a move or copy publishes.
 func (t *Target) Dest() *beneath.Entry { return t.dest }
 
-// Source describes what a move takes: for a link the link itself.
+// Source describes what a move, copy or deletion takes: for a link that moves or goes, the link itself.
 func (t *Target) Source() beneath.Info { return t.src }
 
 // Project is the innermost project of the target: its rights and rules were applied. Not to be changed.
@@ -265,7 +272,7 @@ func (t *Target) drop() {
 	if t.dest != nil {
 		t.dest.Close()
 	}
-	t.obj, t.entry, t.dest, t.src, t.old, t.rules = nil, nil, nil, beneath.Info{}, nil, nil
+	t.obj, t.entry, t.dest, t.src, t.old, t.rules, t.missing = nil, nil, nil, beneath.Info{}, nil, nil, nil
 	t.rec.Canonical = ""
 }
 

@@ -268,6 +268,9 @@ func (pol *Policy) Entry(p, name string, dir bool) *Rule {
 	return pol.extension(f, dir)
 }
 
+// IsGitFile reports whether a file of that name is a gitlink: it points at a repository elsewhere, whatever presets say.
+func IsGitFile(name string) bool { return fold(name) == ".git" }
+
 func (pol *Policy) extension(p string, dir bool) *Rule {
 	if pol.ext == nil || dir || p == "" || pol.ext[path.Ext(p)] {
 		return nil

@@ -1,0 +1,48 @@
+package guard
+
+import (
+	"context"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/spelling"
+)
+
+// judgeDelete resolves the entry that is to go: a link is deleted as the link. A directory goes with what it holds only
+// where that was asked for, and only if all of it may.
+func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) error {
+	if err := g.mutable(t, p); err != nil {
+		return err
+	}
+	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
+	if err != nil {
+		return g.veil(t, p, err, true)
+	}
+	t.entry = e
+	if err := g.takes(t, p); err != nil {
+		return err
+	}
+	t.need = rootbound.Delete
+	if err := t.right(t.project, t.need|t.req.Need); err != nil {
+		return err
+	}
+	if t.project.DenyMounts && e.Crossed() {
+		return t.mounts()
+	}
+	if t.src.ID.Mount != e.Key().Dir.Mount {
+		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "a mount point is not deleted", Next: "Delete what lies in it part by part."}
+	}
+	if t.src.Mode.IsRegular() {
+		return nil
+	}
+	if err := g.head(t, t.project, t.rel); err != nil {
+		return err
+	}
+	if t.src.Mode.IsDir() && t.req.Recursive {
+		return g.judgeTree(ctx, t, e, nil)
+	}
+	return nil
+}
+
+// Recursive reports whether a deletion takes a directory with all that it holds.
+func (t *Target) Recursive() bool { return t.req.Recursive }
