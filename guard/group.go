@@ -154,7 +154,7 @@ func (a *Group) judgeEach(ctx context.Context) (*Target, error) {
 		if err := a.g.judge(ctx, t); err != nil {
 			return t, err
 		}
-		if t.entry == nil {
+		if t.entry == nil || t.missing != nil {
 			return t, refuse(rootbound.ArgumentInvalid, "this operation is not served together with others")
 		}
 	}
