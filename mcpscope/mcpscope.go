@@ -167,7 +167,6 @@ func (s *Scope) Close(ctx context.Context) error {
 	s.closed = true
 	all := s.partiesLocked()
 	s.mu.Unlock()
-	s.finish()
 	done := make(chan struct{})
 	var ended sync.WaitGroup
 	for _, p := range all {
@@ -176,6 +175,7 @@ func (s *Scope) Close(ctx context.Context) error {
 			ended.Go(func() { _ = p.session.Close() })
 		}
 	}
+	s.finish() // after the authorities: who is stopped finds out why
 	go func() { ended.Wait(); s.watchers.Wait(); close(done) }()
 	select {
 	case <-done:

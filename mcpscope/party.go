@@ -124,10 +124,10 @@ func (s *Scope) pruneLocked() {
 	}
 }
 
-// close ends what runs and the authority. Idempotent.
+// close ends the authority and what runs, in this order, so that who is stopped finds out why. Idempotent.
 func (p *party) close() {
-	p.finish()
 	p.auth.Close()
+	p.finish()
 }
 
 // capability is what the session declared in initialize.
