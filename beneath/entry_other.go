@@ -281,6 +281,10 @@ type Staged struct {
 	size      int64
 	published bool
 	closed    bool
+	shown     Info
+	held      *Info
+	heldAs    string
+	exec      *bool
 }
 
 // Stage makes a temporary file in the parent directory with the permission bits of like.
@@ -329,6 +333,19 @@ func (s *Staged) Sync() error {
 			return fail(err)
 		}
 	}
+	if s.exec != nil {
+		now, err := infoOfFile(s.f)
+		if err != nil {
+			return err
+		}
+		mode := now.Mode.Perm() &^ 0o111
+		if *s.exec {
+			mode |= mode & 0o444 >> 2
+		}
+		if err := s.f.Chmod(mode); err != nil {
+			return fail(err)
+		}
+	}
 	return fail(s.f.Sync())
 }
 
@@ -357,7 +374,9 @@ func (s *Staged) Publish(old *Info) (Info, error) {
 		}
 	}
 	s.published = true
-	return infoOfFile(s.f)
+	now, err := infoOfFile(s.f)
+	s.shown = now
+	return now, err
 }
 
 // Close discards the file if it was not published and closes. A second Close does nothing.

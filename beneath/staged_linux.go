@@ -20,6 +20,10 @@ type Staged struct {
 	like      *attributes
 	size      int64
 	published bool
+	shown     Info   // as it was published
+	held      *Info  // what it displaced, until Settle
+	heldAt    *Entry // where that lies now; nil: under the temporary name
+	exec      *bool
 }
 
 // attributes are what a replaced file hands on to its successor.
@@ -188,12 +192,27 @@ func (s *Staged) Sync() error {
 
 // settle gives the file what like had.
 func (s *Staged) settle() error {
-	a := s.like
-	if a == nil {
+	if a := s.like; a != nil {
+		s.like = nil
+		if err := a.give(s.fd); err != nil {
+			return err
+		}
+	}
+	if s.exec == nil {
 		return nil
 	}
-	s.like = nil
-	return a.give(s.fd)
+	now, err := statFd(s.fd)
+	if err != nil {
+		return err
+	}
+	mode := uint32(now.Mode & 0o777)
+	if *s.exec {
+		mode |= mode & 0o444 >> 2 // whoever may read
+	} else {
+		mode &^= 0o111
+	}
+	s.exec = nil
+	return unix.Fchmod(s.fd, mode)
 }
 
 // give hands the attributes on. The group's bits go only to that group: if it cannot be kept, others' bits are all that
@@ -236,28 +255,12 @@ func asOthers(mode uint32) uint32 { return mode&^0o070 | mode&(mode&0o007)<<3 }
 // another program changed or replaced it meanwhile (version_conflict), so nothing of it is lost. moved_out: the parent
 // left the root, undone. The result describes the published file.
 func (s *Staged) Publish(old *Info) (Info, error) {
-	if s.published || s.fd < 0 {
-		return Info{}, released()
+	now, err := s.Hold(old)
+	if s.held != nil {
+		// It stood under the name in place of what was expected: what another program puts there now comes after it.
+		_ = s.Settle(nil)
 	}
-	if err := s.settle(); err != nil {
-		return Info{}, fail(err)
-	}
-	e := s.entry
-	if err := e.set.inside(e.at.Root, s.dir.fd); err != nil {
-		return Info{}, err
-	}
-	var err error
-	if old == nil {
-		err = s.create()
-	} else {
-		err = s.replace(*old)
-	}
-	if err != nil {
-		return Info{}, err
-	}
-	s.published = true
-	now, err := statFd(s.fd)
-	return now, fail(err)
+	return now, err
 }
 
 func (s *Staged) create() error {
@@ -306,8 +309,7 @@ func (s *Staged) replace(old Info) error {
 		s.swapBack(was)
 		return err
 	}
-	// It stood under the name in place of what was expected: what another program puts there now comes after it.
-	_ = unix.Unlinkat(dir, s.name, 0)
+	s.held = &was
 	return nil
 }
 
