@@ -11,6 +11,11 @@ func refuse(reason rootbound.Reason, detail string, cause error) error {
 	return &rootbound.Error{Reason: reason, Detail: detail, Err: cause}
 }
 
+// slashAtEnd refuses a slash behind what is no directory.
+func slashAtEnd() error {
+	return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "trailing_slash", Next: "Send the path without the slash at its end; only a directory that exists may have one."}
+}
+
 // released is the answer of a root or object whose last reference is gone: what was approved with it has ended.
 func released() error { return refuse(rootbound.GenerationStale, "released", nil) }
 

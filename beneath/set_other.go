@@ -160,7 +160,7 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 		}
 		if last {
 			if more && !i.IsDir() {
-				return nil, refuse(rootbound.PathInvalid, "trailing_slash", nil)
+				return nil, slashAtEnd()
 			}
 			a.info, a.byLink = i, len(tails) > 0
 			return a, nil

@@ -115,7 +115,7 @@ func splitLast(p string) (dir, name string, err error) {
 	case name == "" && onlyNoise(p), name == "." && onlyNoise(dir):
 		return "", "", refuse(rootbound.PathInvalid, "root", nil)
 	case name == "":
-		return "", "", refuse(rootbound.PathInvalid, "trailing_slash", nil)
+		return "", "", slashAtEnd()
 	case name == "." || name == "..":
 		return "", "", refuse(rootbound.PathInvalid, "no_name", nil)
 	}

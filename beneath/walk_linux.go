@@ -259,7 +259,7 @@ func (w *walk) final(name, rest string, more, follow bool) (done bool, err error
 		defer unix.Close(fd)
 		return false, w.splice(fd, id, rest)
 	case kind != unix.S_IFDIR && more:
-		err = refuse(rootbound.PathInvalid, "trailing_slash", nil)
+		err = slashAtEnd()
 	default:
 		return true, w.arrive(fd, name)
 	}

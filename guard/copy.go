@@ -37,7 +37,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	if err := t.stays(e, p); err != nil {
 		return err
 	}
-	if err := t.locate(e.At(), e.Mark(), &t.project, &t.rel); err != nil {
+	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	if t.obj, err = e.Open(beneath.Any); err != nil {

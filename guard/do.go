@@ -70,7 +70,7 @@ func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
 	if err := use.Stale(); err != nil {
 		return t, err
 	}
-	return t, nil
+	return t, r.Invalid
 }
 
 // perform judges, records, works and records; it runs where the file system may block.
@@ -273,7 +273,7 @@ func (g *Guard) giveUp(t *Target, err error) error {
 // gate holds the workers of the project that the request names first.
 func (g *Guard) gate(t *Target) chan struct{} {
 	var id rootbound.RootID
-	if places, err := g.spell(t.snap, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
+	if places, err := g.spell(t, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
 		id = t.snap.Grants[places[0].Grant].Project.ID
 	}
 	if c, ok := g.gates.Load(id); ok {

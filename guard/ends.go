@@ -12,6 +12,12 @@ import (
 
 // The two ends of what is moved, copied or deleted.
 
+// ontoDirectory refuses a destination that is a directory.
+func ontoDirectory(r rootbound.Reason) *rootbound.Error {
+	return &rootbound.Error{Reason: r, Detail: "a directory is never overwritten",
+		Next: "To put it into that directory send the new path in full, its name included; else choose another name."}
+}
+
 // atDest makes a refusal speak of the destination.
 func atDest(t *Target, err error) error {
 	if e, ok := err.(*rootbound.Error); ok {
@@ -26,7 +32,7 @@ func atDest(t *Target, err error) error {
 }
 
 func (g *Guard) destPlace(t *Target) (spelling.Place, error) {
-	to, err := g.spell(t.snap, t.req.DestRoot, t.req.Dest, true)
+	to, err := g.spell(t, t.req.DestRoot, t.req.Dest, true)
 	if err != nil {
 		err.Path = t.req.Dest
 		return spelling.Place{}, err
@@ -44,7 +50,7 @@ func (g *Guard) takes(t *Target, p spelling.Place) (err error) {
 		return g.veil(t, p, err, true)
 	}
 	// A directory that is itself a project is met as an entry of the outer one: its mark is its own.
-	if err := t.locate(e.At(), e.Mark(), &t.project, &t.rel); err != nil {
+	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	switch t.src.Mode.Type() {
@@ -103,7 +109,7 @@ func (g *Guard) judgeDest(t *Target, q spelling.Place) error {
 	if err := t.stays(d, q); err != nil {
 		return err
 	}
-	return t.locate(d.At(), d.Mark(), &t.destProject, &t.destRel)
+	return t.locate(d.At(), d.Mark(), d.Linked(), &t.destProject, &t.destRel)
 }
 
 // appears judges the destination as the place where something of the source's kind appears.
@@ -136,11 +142,14 @@ func (g *Guard) judgeOld(t *Target) error {
 		if t.req.Op == rootbound.OpMove && old.ID.Same(t.src.ID) {
 			return nil // the rename says what is wrong with it
 		}
+		if old.Mode.IsDir() {
+			return ontoDirectory(rootbound.Exists)
+		}
 		return refuse(rootbound.Exists, "")
 	}
 	switch kind := old.Mode.Type(); {
 	case kind == fs.ModeDir:
-		return refuse(rootbound.IsADirectory, "a directory is never overwritten")
+		return ontoDirectory(rootbound.IsADirectory)
 	case kind == fs.ModeSymlink && t.req.Op == rootbound.OpMove, kind == 0:
 	case kind == fs.ModeSymlink:
 		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "a copy never replaces a link", Next: "Name the file that the link leads to."}

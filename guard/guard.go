@@ -105,6 +105,8 @@ type Request struct {
 	Recursive bool             // deletions: a directory goes with all that it holds
 	Parents   bool             // the directories that what is made, written, moved or copied lacks are made, by the right create
 	Need      rootbound.Rights // beyond what the operation implies
+	Contained bool             // Root and DestRoot are project ids, paths plain and relative, and no link leads into another project
+	Invalid   error            // what makes it no request: refused with it, on the record and without a look at the disk
 }
 
 // Read is a request to read one file.

@@ -393,15 +393,17 @@ func TestG22UnknownAndForbiddenProjectsLookAlike(t *testing.T) {
 	h.file("a/f", "A")
 	h.file("b/f", "B")
 	h.auth.Revoke("b")
-	text := func(root string) string {
-		err := h.do(guard.Request{Op: rootbound.OpRead, Root: root, Path: "f"}, nil)
+	text := func(root string, contained bool) string {
+		err := h.do(guard.Request{Op: rootbound.OpRead, Root: root, Path: "f", Contained: contained}, nil)
 		refused(t, root, err, rootbound.ProjectUnknown)
 		var e *rootbound.Error
 		errors.As(err, &e)
 		return strings.ReplaceAll(e.Error(), e.Decision, "")
 	}
-	if taken, unknown := text("b"), text("nobody"); taken != unknown {
-		t.Errorf("a project that was taken back answers %q, an unknown one %q", taken, unknown)
+	for _, contained := range []bool{false, true} {
+		if taken, unknown := text("b", contained), text("nobody", contained); taken != unknown {
+			t.Errorf("a project that was taken back answers %q, an unknown one %q", taken, unknown)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +41,7 @@ func (g *Guard) lacking(t *Target, p spelling.Place) (at beneath.Ref, project *r
 	if _, err := e.Lstat(); rootbound.ReasonOf(err) != rootbound.NotFound {
 		return at, nil, "", &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the directory keeps changing places", Retryable: true, Err: err}
 	}
-	if err := t.locate(at, e.Mark(), &project, &rel); err != nil {
+	if err := t.locate(at, e.Mark(), e.Linked(), &project, &rel); err != nil {
 		return at, nil, "", err
 	}
 	if err := t.right(project, rootbound.Create); err != nil {
@@ -107,7 +108,8 @@ func (t *Target) mkdirAll(p spelling.Place) (o *beneath.Object, made int, err er
 		}
 		var project *rootbound.Project
 		var rel string
-		if err := t.locate(at, mark, &project, &rel); err != nil {
+		linked := !strings.HasPrefix(path.Clean(p.Rest)+"/", at.Path+"/") // it arrived elsewhere than it is spelled
+		if err := t.locate(at, mark, linked, &project, &rel); err != nil {
 			return err
 		}
 		if err := t.right(project, rootbound.Create); err != nil {

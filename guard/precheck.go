@@ -11,8 +11,11 @@ func refuse(r rootbound.Reason, detail string) *rootbound.Error {
 }
 
 // spell reads a path argument of a request without disk access.
-func (g *Guard) spell(s *authority.Snapshot, root, p string, mutation bool) ([]spelling.Place, *rootbound.Error) {
-	return spelling.Read(s, root, p, mutation, g.opt.Relative == "explicit")
+func (g *Guard) spell(t *Target, root, p string, mutation bool) ([]spelling.Place, *rootbound.Error) {
+	if t.req.Contained {
+		return spelling.InProject(t.snap, root, p)
+	}
+	return spelling.Read(t.snap, root, p, mutation, g.opt.Relative == "explicit")
 }
 
 // Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling
@@ -26,6 +29,9 @@ func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
 	}
 	for _, p := range ends {
 		err := spelling.Check(p)
+		if r.Contained {
+			err = spelling.Plain(p)
+		}
 		if err == nil && !asked && spelling.IsAbs(p) && !c.Covers(p) {
 			err = refuse(rootbound.OutsideRoot, "")
 		}

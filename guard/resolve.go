@@ -18,7 +18,7 @@ import (
 func (g *Guard) judge(ctx context.Context, t *Target) error {
 	t.touch()
 	mutation := t.req.Op.Mutates()
-	places, err := g.spell(t.snap, t.req.Root, t.req.Path, mutation)
+	places, err := g.spell(t, t.req.Root, t.req.Path, mutation)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (g *Guard) open(ctx context.Context, t *Target, p spelling.Place, how benea
 
 // acceptObject judges what was reached.
 func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
-	if err := t.locate(o.At(), o.Mark(), &t.project, &t.rel); err != nil {
+	if err := t.locate(o.At(), o.Mark(), o.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	info := o.Info()
@@ -146,10 +146,23 @@ func (t *Target) readable(info beneath.Info) error {
 }
 
 // locate finds the innermost project an object lies in and its path there. Nested projects are told by identity; their
-// paths by the canonical paths of held roots, which are checked to be where they were.
-func (t *Target) locate(at beneath.Ref, mark int, project **rootbound.Project, rel *string) error {
+// paths by the canonical paths of held roots, which are checked to be where they were. linked tells that a symbolic link
+// was followed on the way: where the request is contained it may not have led into another project.
+func (t *Target) locate(at beneath.Ref, mark int, linked bool, project **rootbound.Project, rel *string) error {
 	gr := &t.snap.Grants[at.Root]
 	*project, *rel = gr.Project, join(gr.Prefix, at.Path)
+	if err := t.innermost(at, mark, project, rel); err != nil {
+		return err
+	}
+	if t.req.Contained && linked && string((*project).ID) != t.req.Root {
+		return refuse(rootbound.OutsideRoot, "")
+	}
+	return nil
+}
+
+// innermost corrects what the grant says by the mark of a project inside it.
+func (t *Target) innermost(at beneath.Ref, mark int, project **rootbound.Project, rel *string) error {
+	gr := &t.snap.Grants[at.Root]
 	if mark < 0 || t.snap.Marks[mark].Project == gr.Project {
 		return nil
 	}
@@ -233,7 +246,7 @@ func (g *Guard) judgeEntry(t *Target, p spelling.Place) error {
 	if err := t.stays(e, p); err != nil {
 		return err
 	}
-	if err := t.locate(e.At(), e.Mark(), &t.project, &t.rel); err != nil {
+	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	o, err := e.Open(beneath.File)

@@ -225,7 +225,7 @@ func (t *Target) seer() (func(*beneath.Node) bool, error) {
 		if nested {
 			if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
 				var rel string
-				if t.locate(n.At(), m, &p, &rel) != nil || !p.Rights.Has(t.need) {
+				if t.locate(n.At(), m, false, &p, &rel) != nil || !p.Rights.Has(t.need) {
 					return false
 				}
 				if pp, err = t.g.policy(p); err != nil {
@@ -249,7 +249,7 @@ func (t *Target) mayShow(reached *beneath.Object) bool {
 	probe := Target{g: t.g, snap: t.snap}
 	var p *rootbound.Project
 	var rel string
-	return t.locate(reached.At(), reached.Mark(), &p, &rel) == nil && p.Rights.Has(t.need) &&
+	return t.locate(reached.At(), reached.Mark(), true, &p, &rel) == nil && p.Rights.Has(t.need) &&
 		t.g.judgeReached(&probe, p, rel, reached.Info(), reached.At(), false) == nil
 }
 

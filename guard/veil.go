@@ -47,7 +47,7 @@ func (g *Guard) passed(t *Target, p spelling.Place) error {
 	defer o.Close()
 	var project *rootbound.Project
 	var rel string
-	if err := t.locate(o.At(), o.Mark(), &project, &rel); err != nil {
+	if err := t.locate(o.At(), o.Mark(), o.Linked(), &project, &rel); err != nil {
 		return err
 	}
 	return g.judgeReached(t, project, rel, o.Info(), o.At(), false)
@@ -105,11 +105,11 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 			at, rest = strings.TrimRight(dir, "/"), join(name, rest)
 			continue
 		}
-		reached, mark := entry.At(), entry.Mark()
+		reached, mark, linked := entry.At(), entry.Mark(), entry.Linked()
 		entry.Close()
 		var project *rootbound.Project
 		var rel string
-		if lerr := t.locate(reached, mark, &project, &rel); lerr != nil {
+		if lerr := t.locate(reached, mark, linked, &project, &rel); lerr != nil {
 			return lerr
 		}
 		if g.own.Path(t.absolute(reached)) {

@@ -91,6 +91,28 @@ func Read(s *authority.Snapshot, root, p string, mutation, explicit bool) ([]Pla
 	return out, nil
 }
 
+// InProject reads a plain relative path below the project of that id, without disk access. An id that is unknown and one
+// that is not granted are refused by the same words on the same way.
+func InProject(s *authority.Snapshot, id, rel string) ([]Place, *rootbound.Error) {
+	if err := Plain(rel); err != nil {
+		return nil, err
+	}
+	var project *rootbound.Project
+	for i := range s.Grants {
+		if string(s.Grants[i].Project.ID) == id {
+			project = s.Grants[i].Project
+		}
+	}
+	if project == nil {
+		return nil, refuse(rootbound.ProjectUnknown, "")
+	}
+	at, err := inProject(s, project, rel)
+	if err != nil {
+		return nil, err
+	}
+	return []Place{at}, nil
+}
+
 // namedRoot finds the grants that the argument root names: by project id, by root id, by a root name that is unique. The
 // project is set where an id of a project was given.
 func namedRoot(s *authority.Snapshot, root string) (named []int, project *rootbound.Project) {

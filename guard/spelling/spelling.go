@@ -32,10 +32,10 @@ func Check(p string) *rootbound.Error {
 		return refuse(rootbound.PathEncodedTraversal, "")
 	}
 	if p == "~" || strings.HasPrefix(p, "~/") {
-		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~ is not expanded", Next: "Send the path without ~, relative to the project or absolute."}
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~ is not expanded", Next: "Send the path without ~, relative to the project."}
 	}
 	if first, _, more := strings.Cut(p, "/"); more && len(first) > 1 && first[0] == '~' && userName(first[1:]) {
-		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~name is not expanded", Next: "Send the path without ~name, relative to the project or absolute."}
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~name is not expanded", Next: "Send the path without ~name, relative to the project."}
 	}
 	if len(p) >= 5 && strings.EqualFold(p[:5], "file:") {
 		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a URI", Next: "Send a path, not a URI."}
@@ -58,6 +58,38 @@ func Check(p string) *rootbound.Error {
 		}
 	}
 	return checkOS(p)
+}
+
+// Plain is Check for a path that is relative to a named project: not absolute, and every segment a name or ".". A slash at
+// the end is allowed; whether it stands behind a directory is seen when the path is resolved.
+func Plain(p string) *rootbound.Error {
+	bad := func(why, next string) *rootbound.Error {
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: why, Next: next}
+	}
+	const plain = "Send a path relative to the project, without .. and doubled slashes."
+	if p == "" {
+		return bad("empty", `Send "." for the project itself.`)
+	}
+	if IsAbs(p) || isSeparator(p[0]) {
+		return bad("absolute", plain)
+	}
+	if err := Check(p); err != nil && err.Reason != rootbound.OutsideRoot {
+		return err
+	}
+	for rest := p; rest != ""; {
+		i := 0
+		for i < len(rest) && !isSeparator(rest[i]) {
+			i++
+		}
+		switch rest[:i] {
+		case "":
+			return bad("an empty segment", plain)
+		case "..":
+			return bad("a .. segment", plain)
+		}
+		rest = rest[min(i+1, len(rest)):]
+	}
+	return nil
 }
 
 func userName(s string) bool {

@@ -11,6 +11,8 @@ func IsAbs(p string) bool {
 	return len(p) >= 3 && p[1] == ':' && (p[2] == '\\' || p[2] == '/')
 }
 
+func isSeparator(c byte) bool { return c == '/' || c == '\\' }
+
 // checkOS refuses the spellings by which Windows reaches something else than what is written: device and verbatim
 // prefixes, UNC, drive-relative and rooted paths, streams, reserved names, trailing dots and blanks. Not run on Windows so
 // far: built and vetted only.
