@@ -68,7 +68,10 @@ func (e *Entry) MkdirPrivate() (*Object, error) {
 // RemoveTemporary removes a temporary file or tree whose identity is want, wherever its directory was moved meanwhile:
 // what was never published is nobody's. It refuses every name but a temporary one, follows no link and crosses no
 // mount (exists, Detail "not_empty", if there is one). version_conflict: something else is there.
-func (e *Entry) RemoveTemporary(want ObjectID) error {
+func (e *Entry) RemoveTemporary(want ObjectID) error { return e.RemoveTree(want, nil) }
+
+// RemoveTree is RemoveTemporary; gone, if not nil, is told of each entry that was removed.
+func (e *Entry) RemoveTree(want ObjectID, gone func()) error {
 	if !strings.HasPrefix(e.name, TempPrefix) {
 		return refuse(rootbound.InternalError, "", nil)
 	}
@@ -76,10 +79,16 @@ func (e *Entry) RemoveTemporary(want ObjectID) error {
 		return err
 	}
 	defer e.dir.drop()
-	return fail(removeTree(e.dir.fd, e.name, want))
+	r := remover{gone: gone, t: tree{ctx: context.Background(), buf: make([]byte, 32<<10)}}
+	return fail(r.entry(e.dir.fd, e.name, want))
 }
 
-func removeTree(dir int, name string, want ObjectID) error {
+type remover struct {
+	gone func()
+	t    tree // for its buffer
+}
+
+func (r *remover) entry(dir int, name string, want ObjectID) error {
 	i, err := statAt(dir, name)
 	if err != nil {
 		return err
@@ -87,15 +96,24 @@ func removeTree(dir int, name string, want ObjectID) error {
 	if !i.ID.Same(want) {
 		return refuse(rootbound.VersionConflict, "", nil)
 	}
+	return r.known(dir, name, i)
+}
+
+// known removes what was found to be i.
+func (r *remover) known(dir int, name string, i Info) error {
 	if i.Mode.IsDir() {
-		if err := emptyDir(dir, name, i.ID); err != nil {
+		if err := r.empty(dir, name, i.ID); err != nil {
 			return err
 		}
 	}
-	return unlink(dir, name, i)
+	err := unlink(dir, name, i)
+	if err == nil && r.gone != nil {
+		r.gone()
+	}
+	return err
 }
 
-func emptyDir(dir int, name string, want ObjectID) error {
+func (r *remover) empty(dir int, name string, want ObjectID) error {
 	fd, err := openAt(dir, name, asRead, 0)
 	if err != nil {
 		return err
@@ -105,19 +123,31 @@ func emptyDir(dir int, name string, want ObjectID) error {
 		return refuse(rootbound.VersionConflict, "", err)
 	}
 	_ = unix.Fchmod(fd, 0o700) // it may have been given the bits of a directory nothing can be removed from
-	t := tree{ctx: context.Background(), buf: make([]byte, 32<<10)}
 	l := listing{fd: fd}
-	if err := t.read(&l, ""); err != nil {
+	if err := r.t.read(&l, ""); err != nil {
 		return err
 	}
 	for _, d := range l.sorted {
 		name := l.names[d.off : d.off+uint32(d.len)]
+		if d.kind != unix.DT_DIR && d.kind != unix.DT_UNKNOWN {
+			// unlink(2) takes nothing but this name: it removes no directory, follows no link, and a mount point is EBUSY
+			err := unix.Unlinkat(fd, name, 0)
+			if err == nil && r.gone != nil {
+				r.gone()
+			}
+			if err == nil || err == unix.ENOENT || err == unix.EBUSY {
+				continue // a mount point stays, and so does what it is in: exists
+			}
+			if err != unix.EISDIR && err != unix.EPERM { // it became a directory
+				return err
+			}
+		}
 		i, err := statAt(fd, name)
 		if err == unix.ENOENT || err == nil && i.ID.Mount != want.Mount {
-			continue // a mount point stays, and so does what it is in: exists
+			continue
 		}
 		if err == nil {
-			err = removeTree(fd, name, i.ID)
+			err = r.known(fd, name, i)
 		}
 		if err != nil {
 			return err
@@ -128,7 +158,12 @@ func emptyDir(dir int, name string, want ObjectID) error {
 
 // Resemble gives the directory o what from has beside its entries: permission bits (never set-id or sticky), the owner
 // where allowed, ACLs, user.* attributes and times; and makes o durable. After its last entry was made.
-func (o *Object) Resemble(from *Object) error {
+func (o *Object) Resemble(from *Object) error { return o.resemble(from, true) }
+
+// ResembleNow is Resemble without the times.
+func (o *Object) ResembleNow(from *Object) error { return o.resemble(from, false) }
+
+func (o *Object) resemble(from *Object, times bool) error {
 	a, err := from.attributes(nil)
 	if err != nil {
 		return err
@@ -137,7 +172,9 @@ func (o *Object) Resemble(from *Object) error {
 		return err
 	}
 	defer o.h.drop()
-	setTimes(o.h.fd, from.info)
+	if times {
+		setTimes(o.h.fd, from.info)
+	}
 	if err := a.give(o.h.fd); err != nil {
 		return fail(err)
 	}

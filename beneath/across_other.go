@@ -51,7 +51,10 @@ func (e *Entry) MkdirPrivate() (*Object, error) {
 }
 
 // RemoveTemporary removes a temporary file or tree whose identity is want.
-func (e *Entry) RemoveTemporary(want ObjectID) error {
+func (e *Entry) RemoveTemporary(want ObjectID) error { return e.RemoveTree(want, nil) }
+
+// RemoveTree is RemoveTemporary; gone, if not nil, is told of what was removed once all of it is.
+func (e *Entry) RemoveTree(want ObjectID, gone func()) error {
 	if !strings.HasPrefix(e.name, TempPrefix) {
 		return refuse(rootbound.InternalError, "", nil)
 	}
@@ -62,7 +65,11 @@ func (e *Entry) RemoveTemporary(want ObjectID) error {
 	if !now.ID.Same(want) {
 		return refuse(rootbound.VersionConflict, "", nil)
 	}
-	return fail(e.dir.RemoveAll(e.name))
+	err = e.dir.RemoveAll(e.name)
+	if err == nil && gone != nil {
+		gone()
+	}
+	return fail(err)
 }
 
 // Resemble gives the directory o the permission bits of from and makes it durable where the system can.
@@ -73,6 +80,9 @@ func (o *Object) Resemble(from *Object) error {
 	_ = o.f.Sync()
 	return nil
 }
+
+// ResembleNow is Resemble without the times, which it does not set here.
+func (o *Object) ResembleNow(from *Object) error { return o.Resemble(from) }
 
 // Date gives the file the access and modification times of i, where the system can.
 func (s *Staged) Date(i Info) {

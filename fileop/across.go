@@ -19,11 +19,7 @@ type Copier interface {
 	Tree(ctx context.Context, at *beneath.Entry, visit func(*beneath.Node) error) error
 	// StageCopy makes the temporary file for a copy of from at Dest, or at an entry of a temporary tree.
 	StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error)
-	// Temporary remembers a temporary name that is not one of StageCopy, until forget: a tree of identity id, or the
-	// version old of a file that is about to be removed.
-	Temporary(at *beneath.Entry, id beneath.ObjectID, old *beneath.Info) (forget func(), err error)
-	// Copied is told of bytes as they pass, also of none; it fails once nothing may be changed any more.
-	Copied(n int64) error
+	remover
 }
 
 const (
@@ -31,18 +27,23 @@ const (
 	copySync  = 16 << 20 // bytes after which the copy is synced, so that no single sync takes as long as the whole file
 )
 
-// crossing is one move by copy: copy, sync, verify, publish in a lease, sync the directory, remove the source in leases
-// of its own. Nothing is visible and the source is untouched until the copy is published as a whole.
+// crossing is one copy, or a move by copy: copy, sync, publish in a lease, sync the directory. Nothing is visible and the
+// source is untouched until the copy is published as a whole. A move reads the copy back before it is published, and
+// removes the source afterwards in leases of its own.
 type crossing struct {
 	t          Mover
+	stays      bool // a copy: the source stays
 	read, back []byte
 	names      bool // a file had several names, and the copy is none of them
+	files      int  // that were copied
+	bytes      int64
+	made       beneath.Info // the file that was published
 }
 
 func moveAcross(ctx context.Context, t Mover) (Moved, error) {
 	c := &crossing{t: t, read: make([]byte, copyChunk), back: make([]byte, copyChunk)}
 	src := t.Source()
-	if err := copyable(src, t.Entry().Key().Dir); err != nil {
+	if err := c.copyable(src, t.Entry().Key().Dir); err != nil {
 		return Moved{}, err
 	}
 	for _, end := range []*beneath.Entry{t.Dest(), t.Entry()} { // as the rename would have asked
@@ -64,16 +65,18 @@ func moveAcross(ctx context.Context, t Mover) (Moved, error) {
 	return Moved{Warnings: warn}, nil
 }
 
-// copyable refuses what a copy cannot bring to another file system: links, special files and mount points.
-func copyable(i beneath.Info, dir beneath.ObjectID) error {
+// copyable refuses what a copy cannot bring to another place: links and special files, and mount points of what moves.
+func (c *crossing) copyable(i beneath.Info, dir beneath.ObjectID) error {
 	kind := i.Mode.Type()
 	switch {
+	case c.stays && kind&fs.ModeSymlink != 0:
+		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "there is a link, and a copy never makes links"}
 	case kind&fs.ModeSymlink != 0:
 		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "there is a link, and a copy never makes links",
 			Next: "Leave links where they are and move the files and directories without them."}
 	case kind != 0 && kind != fs.ModeDir:
 		return &rootbound.Error{Reason: rootbound.SpecialFile}
-	case i.ID.Mount != dir.Mount:
+	case i.ID.Mount != dir.Mount && !c.stays:
 		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "there is a mount point, which cannot be moved",
 			Next: "Move what lies in it part by part."}
 	}
@@ -100,16 +103,22 @@ func (c *crossing) file(ctx context.Context) (warn []string, err error) {
 		if err := still(from, was); err != nil {
 			return err
 		}
-		_, err := s.Publish(c.t.Overwritten())
+		c.made, err = s.Publish(c.t.Overwritten())
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	if c.stays {
+		if to.SyncDir() != nil {
+			warn = append(warn, notDurable)
+		}
+		return warn, nil
+	}
 	if err := to.SyncDir(); err != nil { // a crash could lose the copy, so the source has to stay
 		return nil, half(err, "the source was not removed")
 	}
-	if err := c.removeFile(ctx, from, was); err != nil {
+	if err := removeFile(ctx, c.t, from, was); err != nil {
 		return nil, half(err, "the source was not removed")
 	}
 	if from.SyncDir() != nil {
@@ -129,7 +138,9 @@ func (c *crossing) copyFile(ctx context.Context, at *beneath.Entry, from *beneat
 	}
 	was := from.Info()
 	c.names = c.names || was.Links > 1
-	if err = c.write(ctx, s, from); err == nil {
+	c.files++
+	c.bytes += was.Size
+	if err = c.write(ctx, s, from); err == nil && !c.stays {
 		err = c.verify(ctx, s, from)
 	}
 	if err == nil {
@@ -165,7 +176,9 @@ func (c *crossing) write(ctx context.Context, s *beneath.Staged, from *beneath.O
 			return err
 		}
 	}
-	s.Date(from.Info())
+	if !c.stays {
+		s.Date(from.Info())
+	}
 	return s.Sync()
 }
 
@@ -192,63 +205,13 @@ func (c *crossing) verify(ctx context.Context, s *beneath.Staged, from *beneath.
 }
 
 // alive asks whether to go on.
-func (c *crossing) alive(ctx context.Context, n int64) error {
-	if err := c.t.Copied(n); err != nil {
+func (c *crossing) alive(ctx context.Context, n int64) error { return alive(ctx, c.t, n) }
+
+func alive(ctx context.Context, t interface{ Copied(int64) error }, n int64) error {
+	if err := t.Copied(n); err != nil {
 		return err
 	}
 	return cancelled(ctx)
-}
-
-// removeFile takes the version was of a file away from its entry: under a temporary name first, where nobody writes, so
-// that what another program put in its place meanwhile is seen and goes back.
-func (c *crossing) removeFile(ctx context.Context, e *beneath.Entry, was beneath.Info) error {
-	if err := c.alive(ctx, 0); err != nil {
-		return err
-	}
-	aside, err := e.Beside()
-	if err != nil {
-		return err
-	}
-	defer aside.Close()
-	forget, err := c.t.Temporary(aside, beneath.ObjectID{Dev: was.ID.Dev}, &was)
-	if err != nil {
-		return err
-	}
-	defer forget()
-	_, err = commit(c.t.Commit, func() error {
-		if err := still(e, was); err != nil {
-			return err
-		}
-		if err := e.Rename(aside, was.ID, false); err != nil {
-			return err
-		}
-		now, err := aside.Lstat() // the rename itself changed ctime
-		if err == nil && (now.Size != was.Size || !now.MTime.Equal(was.MTime)) {
-			err = changed()
-		}
-		if err == nil {
-			err = aside.Remove(was.ID)
-		}
-		if err != nil {
-			_ = aside.Rename(e, was.ID, false)
-		}
-		return err
-	})
-	return err
-}
-
-// still refuses unless e holds that version now.
-func still(e *beneath.Entry, was beneath.Info) error {
-	now, err := e.Lstat()
-	if err == nil && now.Version() != was.Version() {
-		err = changed()
-	}
-	return err
-}
-
-func changed() error {
-	return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the source changed while it was copied", Retryable: true,
-		Next: "Send the call again when the source is at rest."}
 }
 
 // short tells a file that became shorter from one that cannot be read.

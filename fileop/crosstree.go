@@ -7,7 +7,7 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// The tree of a move by copy. It is surveyed before anything is made, copied into a temporary directory beside the
+// The tree of a copy, or of a move by copy. It is surveyed before anything is made, copied into a temporary directory beside the
 // destination, compared with the survey once more, and published by one rename.
 
 // survey is what lay below the source, by path relative to it.
@@ -72,6 +72,12 @@ func (c *crossing) tree(ctx context.Context) (warn []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.stays {
+		if to.SyncDir() != nil {
+			warn = append(warn, notDurable)
+		}
+		return warn, nil
+	}
 	if err := to.SyncDir(); err != nil {
 		return nil, half(err, "nothing of the source was removed")
 	}
@@ -99,7 +105,7 @@ func (c *crossing) survey(ctx context.Context, src *beneath.Object) (survey, err
 	err := c.t.Tree(ctx, c.t.Entry(), func(n *beneath.Node) error {
 		i, err := n.Info()
 		if err == nil {
-			err = copyable(i, src.Info().ID)
+			err = c.copyable(i, src.Info().ID)
 		}
 		if err == nil {
 			err = inside(i)
@@ -204,7 +210,7 @@ func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all s
 		}
 		return l, nil
 	}, func(l level) error {
-		return l.to.Resemble(l.from)
+		return c.resemble(l.to, l.from)
 	}, func(err error) { unread = err })
 	switch {
 	case err != nil:
@@ -214,7 +220,7 @@ func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all s
 	case seen != len(all):
 		return changed()
 	}
-	return top.Resemble(src)
+	return c.resemble(top, src)
 }
 
 // copyEntry makes the copy of o at e inside the temporary tree; of a directory, which it returns, without its entries.
@@ -296,7 +302,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		}
 		if !was.Mode.IsDir() {
 			defer e.Close()
-			err := c.removeFile(ctx, e, was)
+			err := removeFile(ctx, c.t, e, was)
 			if err == nil {
 				gone++
 			}

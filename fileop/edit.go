@@ -67,17 +67,7 @@ func editFile(ctx context.Context, src io.ReaderAt, c change, old beneath.Info, 
 	if o.DryRun || bytes.Equal(e.Before, e.After) {
 		return e, nil
 	}
-	w, err := replaceWith(ctx, c, &old, e.After, func() error {
-		// times have a grain: what was written in place within it shows in the bytes only
-		now, err := readAll(ctx, src, int64(len(before)), o.Limit)
-		if err == nil && bytes.Equal(now, before) {
-			return nil
-		}
-		if err != nil && rootbound.ReasonOf(err) != rootbound.TooLarge {
-			return err
-		}
-		return &rootbound.Error{Reason: rootbound.VersionConflict}
-	})
+	w, err := replaceWith(ctx, c, &old, e.After, unchanged(ctx, src, before, o.Limit))
 	if err != nil {
 		return Edited{}, err
 	}

@@ -7,12 +7,11 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// Mover is the two ends of a move: *guard.Target.
+// Mover is the two ends of a move or a copy: *guard.Target.
 type Mover interface {
 	Entry() *beneath.Entry // the source: for a link the link itself
 	Dest() *beneath.Entry
-	Source() beneath.Info // what was authorized to move
-	Commit(publish func() error) error
+	Source() beneath.Info // what was authorized to move or to be copied
 	Copier
 }
 

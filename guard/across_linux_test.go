@@ -175,22 +175,6 @@ func (h *house) holds(below, want string) {
 	}
 }
 
-func says(t *testing.T, err error, parts ...string) {
-	t.Helper()
-	for _, p := range parts {
-		if err == nil || !strings.Contains(err.Error(), p) {
-			t.Errorf("%v does not say %q", err, p)
-		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestCopyAcrossFile(t *testing.T) {
 	if !withMounts(t) {
 		return

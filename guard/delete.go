@@ -33,6 +33,14 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "a mount point is not deleted", Next: "Delete what lies in it part by part."}
 	}
 	if t.src.Mode.IsRegular() {
+		for _, how := range []beneath.How{beneath.File, beneath.Handle} { // who may not read it may delete it
+			if o, err := e.Open(how); err == nil && o.Info().ID.Same(t.src.ID) {
+				t.obj = o
+				break
+			} else if err == nil {
+				o.Close()
+			}
+		}
 		return nil
 	}
 	if err := g.head(t, t.project, t.rel); err != nil {
@@ -43,6 +51,9 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 	}
 	return nil
 }
+
+// Weight is what the tree that is copied or deleted holds below its top: entries, and bytes of its files.
+func (t *Target) Weight() (entries int, bytes int64) { return t.weight, t.weightBytes }
 
 // Recursive reports whether a deletion takes a directory with all that it holds.
 func (t *Target) Recursive() bool { return t.req.Recursive }

@@ -51,6 +51,9 @@ type Target struct {
 	missing *spelling.Place // whose parents are to be made once the decision is recorded
 	made    int             // parents that were made
 
+	weight      int // entries of the tree that was judged
+	weightBytes int64
+
 	lead  *Target // of a group, whose watch and lease are its first target's; nil: t itself
 	group string  // correlation of a group's records
 	kept  Kept

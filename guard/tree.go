@@ -35,12 +35,13 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, at *beneath.Entry, vis
 			return err
 		}
 	}
-	if err := g.holdsUs(t, o.At(), o.Info().ID); err != nil {
+	j.home = at == t.entry
+	if err := g.holdsUs(t, t.entry.At(), o.Info().ID); err != nil {
 		return err
 	}
 	var failed error
 	err = o.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
-		if err := t.Stale(); err != nil {
+		if err := t.Stale(); err != nil && !t.committed { // what is gone already is looked at to the end
 			return beneath.Stop, err
 		}
 		t.touch()
@@ -57,6 +58,7 @@ func (g *Guard) judgeTree(ctx context.Context, t *Target, at *beneath.Entry, vis
 	if err == nil && failed != nil { // what cannot be judged is not touched
 		err = failed
 	}
+	t.weight, t.weightBytes = j.n, j.bytes
 	return err
 }
 
@@ -65,7 +67,9 @@ type treeJudge struct {
 	t        *Target
 	top      beneath.ObjectID
 	from, to *rules.Policy
+	home     bool // it stands where it was named, so marks tell of projects
 	n        int
+	bytes    int64
 }
 
 func (j *treeJudge) entry(n *beneath.Node) error {
@@ -73,8 +77,10 @@ func (j *treeJudge) entry(n *beneath.Node) error {
 	if j.n++; j.n > j.g.opt.TreeLimit {
 		return &rootbound.Error{Reason: rootbound.LimitReached, Detail: "the tree holds more entries than are judged in one call", Next: "Take its parts one by one."}
 	}
-	if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
-		return refuse(rootbound.ProjectInside, "")
+	if j.home {
+		if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
+			return refuse(rootbound.ProjectInside, "")
+		}
 	}
 	dir, rest := n.Type().IsDir(), n.Rel()
 	var r *rules.Rule
@@ -107,6 +113,9 @@ func (j *treeJudge) object(n *beneath.Node, op rootbound.Operation) error {
 		return j.t.rule(ownRule)
 	}
 	kind := i.Mode.Type()
+	if kind == 0 {
+		j.bytes += i.Size
+	}
 	switch op {
 	case rootbound.OpDelete:
 		if kind != 0 && kind != fs.ModeDir && kind != fs.ModeSymlink {
