@@ -22,6 +22,15 @@
 //	    hardlinks: allow              # allow, deny
 //	    moves: within                 # within, across
 //	    copy_across: false
+//	environments:                     # chosen by --env or ROOTBOUND_ENV, laid over the rest
+//	  ci:
+//	    only: [app]                   # the projects that are served
+//	    roots: ignore
+//	    projects: [{id: app, rights: ro}]
+//	  work: {widens: true, projects: [{dir: ~/work}]}
+//
+// What a file may do is held to what a person accepted of it (package held): Load takes the accepted scope as an input
+// and says what waits; where it is kept is the caller's business.
 package config
 
 import (
@@ -34,6 +43,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/held"
 )
 
 // Config is a valid configuration. A value once loaded: nothing changes it.
@@ -49,9 +59,16 @@ type Config struct {
 	FSTimeout time.Duration
 	NoSlow    bool
 
-	File string // absolute path of the configuration file; empty: none
+	File        string    // absolute path of the configuration file; empty: none
+	Environment string    // the chosen environment of the file; empty: none
+	Waiting     []Waiting // what the file says and what is not in force
+	First       bool      // nothing was accepted of this file yet
 
 	origins map[string]Origin
+	scopes  held.Accepted // what the file says, by environment
+	inForce held.Scope    // of the file, as it is held
+
+	accepted []byte // what it was held to
 }
 
 // Roots says what the client's roots mean (contract §2).
@@ -105,6 +122,12 @@ type Input struct {
 	AllowDelete bool                // --allow-delete: arguments are granted full
 	Getenv      func(string) string // os.Getenv
 	Cwd         string              // where relative arguments start; empty: the working directory
+	Env         string              // --env: an environment of the file; empty: ROOTBOUND_ENV, or none
+
+	// What the file is held to. Variables, flags and arguments are the operator's own words and are not.
+	Accepted       func(name string) ([]byte, error) // what was accepted of the file of that Name, fs.ErrNotExist if nothing; nil: never held
+	Within         []Base                            // more that it is held to
+	AcceptRetarget bool                              // a project whose path leads elsewhere now is the one that was accepted
 }
 
 // ErrNoDirectories is in the error of Load when arguments were given and none of them can be used (exit code 1).
@@ -155,6 +178,7 @@ type loader struct {
 	*Config
 	in       Input
 	warnings []string
+	looked   map[string]fs.FileInfo // directories of projects, as they are
 }
 
 func (l *loader) file() error {
@@ -163,6 +187,9 @@ func (l *loader) file() error {
 		path = l.in.Getenv("ROOTBOUND_CONFIG")
 	}
 	if path == "" {
+		if l.in.Env != "" {
+			return &Problem{File: "--env", Text: "names an environment of the configuration file, and there is no file"}
+		}
 		return nil
 	}
 	path = l.absolute(path, l.in.Cwd)
@@ -175,8 +202,12 @@ func (l *loader) file() error {
 	if root := parse(source, p); root != nil {
 		d := decoder{problems: p, loader: l, dir: filepath.Dir(path)}
 		d.document(root)
+		d.environments(root)
 	}
-	return p.err()
+	if err := p.err(); err != nil {
+		return err
+	}
+	return l.hold()
 }
 
 // readBounded reads a regular file of at most maxSource bytes; one byte more shows that it is larger.

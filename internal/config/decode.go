@@ -11,7 +11,9 @@ import (
 type decoder struct {
 	*problems
 	*loader
-	dir string // of the file
+	dir    string          // of the file
+	inside string          // the environment that is read; empty: the file itself
+	before map[string]bool // projects of the file itself, by id, that the environment has not changed yet
 }
 
 func (d *decoder) document(root *node) {
@@ -30,10 +32,16 @@ func (d *decoder) document(root *node) {
 		}
 	}
 	words = append(words, "projects")
+	if d.inside == "" {
+		words = append(words, "environments")
+	} else {
+		words = append(words, "only", "widens")
+	}
 	for _, f := range root.keys {
 		switch f.name {
 		case "projects":
 			d.projects(f.value)
+		case "environments": // read last: see environments
 		case "roots":
 			if f.value.kind == scalar { // short form: roots: narrow
 				d.setting(settings["roots.mode"], f.value)
@@ -89,7 +97,7 @@ func (d *decoder) setting(s Setting, n *node) {
 }
 
 func (d *decoder) where(at position) string {
-	return fmt.Sprintf("%s:%d:%d", d.problems.file, at.line, at.column)
+	return fmt.Sprintf("%s:%d:%d%s", d.problems.file, at.line, at.column, d.inEnvironment())
 }
 
 var projectKeys = []string{
@@ -103,8 +111,12 @@ func (d *decoder) projects(n *node) {
 	if !d.expect(n, list, "projects") {
 		return
 	}
+	d.before = map[string]bool{}
+	for i := range d.Projects {
+		d.before[string(d.Projects[i].ID)] = d.inside != ""
+	}
 	for _, item := range n.items {
-		if d.expect(item, mapping, "each entry of projects") {
+		if d.expect(item, mapping, "each entry of projects") && !d.overlay(item) {
 			d.project(item)
 		}
 	}
@@ -135,13 +147,14 @@ func (d *decoder) project(n *node) {
 	if len(d.found) > before {
 		return
 	}
+	here := d.stat(p.Dir)
 	for i := range d.Projects {
 		other := &d.Projects[i]
 		if other.ID == p.ID {
 			d.at(place(places, "id"), "project id %s is used twice, first at %s", word(string(p.ID)), d.origins["projects."+string(p.ID)].Where)
 			return
 		}
-		if sameDir(other.Dir, p.Dir) {
+		if other.Dir == p.Dir || here != nil && sameFile(here, d.stat(other.Dir)) {
 			d.at(dirAt, "this directory is granted twice: as project %s at %s with rights %s, and here with rights %s",
 				word(string(other.ID)), d.origins["projects."+string(other.ID)].Where, other.Rights, p.Rights)
 			return
@@ -209,9 +222,13 @@ func (d *decoder) projectKey(p *rootbound.Project, f field) {
 		p.MovesAcross = d.choice(v, f.name, "within", "across") == "across"
 	case "copy_across":
 		p.CopyAcross = d.truth(v, f.name)
-	case "relative", "roots", "audit", "limits", "confine":
-		d.at(f.at, "%s stands beside projects, not inside one", f.name)
 	default:
+		for _, s := range Settings() {
+			if top, _, _ := strings.Cut(s.Key, "."); top == f.name {
+				d.at(f.at, "%s stands beside projects, not inside one", f.name)
+				return
+			}
+		}
 		d.at(f.at, "unknown key %s in a project%s", word(f.name), nearest(f.name, projectKeys))
 	}
 }

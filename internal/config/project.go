@@ -102,6 +102,21 @@ func (d *decoder) checkDir(dir string, at position) {
 	}
 }
 
+// stat looks at a directory once; nil if it is not there.
+func (l *loader) stat(dir string) fs.FileInfo {
+	st, ok := l.looked[dir]
+	if !ok {
+		st, _ = os.Stat(dir)
+		if l.looked == nil {
+			l.looked = map[string]fs.FileInfo{}
+		}
+		l.looked[dir] = st
+	}
+	return st
+}
+
+func sameFile(a, b fs.FileInfo) bool { return b != nil && os.SameFile(a, b) }
+
 // sameDir reports whether two paths are one directory, by identity where both exist.
 func sameDir(a, b string) bool {
 	if a == b {

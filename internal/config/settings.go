@@ -3,6 +3,8 @@ package config
 import (
 	"strconv"
 	"time"
+
+	"github.com/rootbound/rootbound/internal/config/held"
 )
 
 // Setting is one value that stands outside the projects: its names, its default, and how it is read and shown.
@@ -13,6 +15,11 @@ type Setting struct {
 	Default string // as in the file; empty: see Help
 	Help    string // for docs and --help
 	Switch  bool   // the flag needs no value
+
+	// What a change does to what may be touched (package held). Free: nothing. Else Wide ranks the values; without a rank
+	// every change of the file waits until a person accepts it, which a new setting gets by itself.
+	Free bool
+	Wide held.Order
 
 	value
 }
@@ -28,22 +35,28 @@ func Settings() []Setting {
 	return []Setting{
 		{Key: "relative", Flag: "relative", Env: "ROOTBOUND_RELATIVE", Default: "unique",
 			Help:  "where a relative path may start with several projects: unique, first, explicit",
+			Free:  true,
 			value: choice(func(c *Config) *string { return &c.Relative }, "unique", "first", "explicit")},
 
 		{Key: "roots.mode", Flag: "roots", Env: "ROOTBOUND_ROOTS",
 			Help:  "what the client's roots mean: narrow, client, ignore, require; default narrow with projects, else client",
+			Wide:  held.Words("require", "narrow", "ignore", "client"),
 			value: choice(func(c *Config) *string { return &c.Roots.Mode }, "narrow", "client", "ignore", "require")},
 		{Key: "roots.timeout", Flag: "roots-timeout", Env: "ROOTBOUND_ROOTS_TIMEOUT", Default: "5s",
 			Help:  "longest time one call waits for the client's roots",
+			Free:  true,
 			value: span(func(c *Config) *time.Duration { return &c.Roots.Timeout }, 10*time.Millisecond, 5*time.Minute)},
 		{Key: "roots.on_empty", Flag: "on-empty", Env: "ROOTBOUND_ON_EMPTY", Default: "deny",
 			Help:  "what an empty first answer means: deny, ceiling",
+			Wide:  held.Words("deny", "ceiling"),
 			value: choice(func(c *Config) *string { return &c.Roots.OnEmpty }, "deny", "ceiling")},
 		{Key: "roots.ask_modern", Flag: "ask-modern", Env: "ROOTBOUND_ASK_MODERN", Default: "auto",
 			Help:  "ask for roots inside calls of protocol 2026-07-28: auto, never",
+			Wide:  held.Words("auto", "never"),
 			value: choice(func(c *Config) *string { return &c.Roots.AskModern }, "auto", "never")},
 		{Key: "roots.allow_wide", Flag: "allow-wide-roots", Env: "ROOTBOUND_ALLOW_WIDE_ROOTS", Default: "false", Switch: true,
 			Help:  "let a client declare /, a home directory or what contains one",
+			Wide:  held.Words("false", "true"),
 			value: truth(func(c *Config) *bool { return &c.Roots.AllowWide })},
 
 		{Key: "audit.path", Flag: "audit", Env: "ROOTBOUND_AUDIT",
@@ -51,9 +64,11 @@ func Settings() []Setting {
 			value: text(func(c *Config) *string { return &c.Audit.Path })},
 		{Key: "audit.fsync", Env: "ROOTBOUND_AUDIT_FSYNC", Default: "mutations",
 			Help:  "which records are waited for until they are on the disk: never, mutations, always",
+			Wide:  held.Words("always", "mutations", "never"),
 			value: choice(func(c *Config) *string { return &c.Audit.Fsync }, "never", "mutations", "always")},
 		{Key: "audit.paths", Env: "ROOTBOUND_AUDIT_PATHS", Default: "plain",
 			Help:  "how paths, URIs and digests stand in the records: plain, hash",
+			Wide:  held.Words("hash", "plain"),
 			value: choice(func(c *Config) *string { return &c.Audit.Paths }, "plain", "hash")},
 		{Key: "audit.max_size", Env: "ROOTBOUND_AUDIT_MAX_SIZE", Default: "64 MiB",
 			Help:  "size at which the file is set aside; 0: never",
@@ -64,30 +79,48 @@ func Settings() []Setting {
 
 		{Key: "limits.text", Env: "ROOTBOUND_LIMIT_TEXT", Default: "1 MiB",
 			Help:  "bytes of text one read returns",
+			Wide:  held.Amount(sizeOf),
 			value: size(func(c *Config) *int64 { return &c.Limits.Text })},
 		{Key: "limits.media", Env: "ROOTBOUND_LIMIT_MEDIA", Default: "4 MiB",
 			Help:  "bytes of the largest media file one read returns; a reply carries it twice, in base64",
+			Wide:  held.Amount(sizeOf),
 			value: size(func(c *Config) *int64 { return &c.Limits.Media })},
 		{Key: "limits.tree", Env: "ROOTBOUND_LIMIT_TREE", Default: "50000",
 			Help:  "nodes of one tree",
+			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.Tree }, 1, 10_000_000)},
 		{Key: "limits.list", Env: "ROOTBOUND_LIMIT_LIST", Default: "1000",
 			Help:  "entries of one page of a list",
+			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.List }, 1, 1_000_000)},
 		{Key: "limits.search", Env: "ROOTBOUND_LIMIT_SEARCH", Default: "100",
 			Help:  "hits of one page of a search",
+			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.Search }, 1, 1_000_000)},
 
 		{Key: "confine", Flag: "confine", Env: "ROOTBOUND_CONFINE", Default: "auto",
 			Help:  "let the operating system keep the process itself inside the projects: auto, require, off",
+			Wide:  held.Words("require", "auto", "off"),
 			value: choice(func(c *Config) *string { return &c.Confine }, "auto", "require", "off")},
 		{Key: "fs_timeout", Env: "ROOTBOUND_FS_TIMEOUT", Default: "5s",
 			Help:  "longest time one call waits for the file system",
+			Wide:  held.Amount(spanOf),
 			value: span(func(c *Config) *time.Duration { return &c.FSTimeout }, 100*time.Millisecond, time.Hour)},
 		{Key: "no_slow", Flag: "no-slow", Env: "ROOTBOUND_NO_SLOW", Default: "false", Switch: true,
 			Help:  "do not slow down a session that is denied again and again",
+			Wide:  held.Words("false", "true"),
 			value: truth(func(c *Config) *bool { return &c.NoSlow })},
 	}
+}
+
+// sizeOf, numberOf and spanOf read what a setting shows, so that two values can be ranked.
+func sizeOf(s string) (int64, bool) { n, err := parseSize(s); return n, err == nil }
+
+func numberOf(s string) (int64, bool) { n, err := strconv.ParseInt(s, 10, 64); return n, err == nil }
+
+func spanOf(s string) (int64, bool) {
+	d, err := time.ParseDuration(s)
+	return int64(d), err == nil
 }
 
 func text(at func(*Config) *string) value {

@@ -78,7 +78,8 @@ var imports = map[string][]string{
 	"patch/diff":            {},
 	"mcpfs":                 {"guard", "mcpscope", "fileop", "fileop/text", "search", "watch", "patch", "mcpfs/wire"},
 	"mcpfs/wire":            {"mcpscope"},
-	"internal/config":       {},
+	"internal/config":       {"internal/config/held"},
+	"internal/config/held":  {},
 	"internal/state":        {"beneath"}, // keys of entry locks and identities of temporary files
 	"internal/sandbox":      {"authority"},
 	"internal/shadow":       {"guard"},

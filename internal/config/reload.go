@@ -1,0 +1,117 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/held"
+)
+
+// Reloader reads the configuration again for a server that runs. What it returns never lets more be touched than what is
+// in force already, until the accepted scope is another one. Not safe for concurrent use.
+type Reloader struct {
+	in       Input
+	started  *Config
+	accepted []byte     // what was accepted when the last configuration was taken
+	floor    held.Scope // in force
+	fixed    []Base     // what the process can never get over
+	said     map[string]bool
+}
+
+// NewReloader begins with what a server was started with. confined: the system holds the process inside the directories
+// and rights it had then, so that more of them takes a restart whatever was accepted.
+func NewReloader(in Input, started *Config, confined bool) (*Reloader, error) {
+	r := &Reloader{in: in, started: started, floor: started.inForce, said: map[string]bool{}}
+	if r.in.Env == "" {
+		r.in.Env = started.Environment
+	}
+	if confined {
+		r.fixed = []Base{{reach(started.inForce), waitsForRestart}}
+	}
+	for _, w := range started.Waiting {
+		r.said[w.String()] = true
+	}
+	raw, err := r.read(Name(started.File))
+	if err != nil {
+		return nil, err
+	}
+	r.accepted = raw
+	return r, nil
+}
+
+// reach is a scope that binds directories and rights only: what the system enforces on a process.
+func reach(s held.Scope) held.Scope {
+	out := held.Scope{Settings: s.Settings}
+	for _, g := range s.Grants {
+		wide := rootbound.Project{ID: g.ID, Dir: g.Dir, Rights: rootbound.ReadOnly, LiftCredentials: true, LiftExecution: true, MovesAcross: true, CopyAcross: true}
+		if g.Rights&^rootbound.ReadOnly != 0 {
+			wide.Rights = rootbound.Full
+		}
+		out.Grants = append(out.Grants, held.Grant{Project: wide, Real: g.Real})
+	}
+	return out
+}
+
+// Next reads everything anew. The lines are for stderr and none comes twice in a row; an error means that what is in force
+// stays so. The configuration counts when Took was told.
+func (r *Reloader) Next() (c *Config, lines []string, err error) {
+	raw, err := r.read(Name(r.started.File))
+	if err != nil {
+		return nil, nil, err
+	}
+	in := r.in
+	in.Accepted = func(string) ([]byte, error) { return raw, nil }
+	in.Within = slices.Clone(r.fixed)
+	if bytes.Equal(raw, r.accepted) {
+		in.Within = append(in.Within, Base{r.floor, waitsForApply})
+	}
+	c, warnings, err := Load(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := map[string]bool{}
+	say := func(line string) {
+		if !now[line] && !r.said[line] {
+			lines = append(lines, line)
+		}
+		now[line] = true
+	}
+	for _, w := range warnings {
+		say(w)
+	}
+	for _, w := range c.Waiting {
+		say("Notice: the configuration " + w.String())
+	}
+	for _, s := range Settings() {
+		if v := s.get(c); v != s.get(r.started) {
+			say("Notice: the configuration sets " + s.Key + " to " + rootbound.Clean(v) + " — counts from the next start of the server")
+		}
+	}
+	r.said = now
+	c.accepted = raw
+	return c, lines, nil
+}
+
+// Took says that a configuration of Next is in force.
+func (r *Reloader) Took(c *Config) { r.floor, r.accepted = c.inForce, c.accepted }
+
+// read gives what was accepted. Where nothing is kept, what the start said was.
+func (r *Reloader) read(name string) ([]byte, error) {
+	err := error(fs.ErrNotExist)
+	if r.in.Accepted != nil {
+		var raw []byte
+		if raw, err = r.in.Accepted(name); err == nil {
+			return raw, nil
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, &Problem{File: r.started.File, Text: "what was accepted of this file cannot be relied on: " + withoutPath(err)}
+	}
+	if r.accepted != nil {
+		return r.accepted, nil
+	}
+	return r.started.first()
+}
