@@ -10,13 +10,13 @@ import (
 
 func configCommand(w world) *cobra.Command {
 	c := &cobra.Command{
-		Use: "config", Short: "Check or show the configuration", Args: cobra.NoArgs,
+		Use: "config", Short: "Check, show or accept the configuration", Args: cobra.NoArgs,
 		Long: "Reads the configuration as serve would, without serving.\n" + exitHelp,
 		Example: `  rootbound config check --config rootbound.yaml
   rootbound config show ~/src/app
   rootbound config show --origin --config rootbound.yaml`,
 	}
-	c.AddCommand(configCheck(w), configShow(w))
+	c.AddCommand(configCheck(w), configShow(w), configApply(w), configSchema(w))
 	return c
 }
 
@@ -36,7 +36,7 @@ func configCheck(w world) *cobra.Command {
 				return err
 			}
 			w.say(s.warnings...)
-			for _, line := range s.Summary() {
+			for _, line := range append(s.Summary(), s.Notes()...) {
 				if _, err := fmt.Fprintln(w.out, rootbound.Clean(line)); err != nil {
 					return failed("%s", text(err))
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
@@ -11,7 +12,6 @@ import (
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/sandbox"
-	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/internal/state"
 )
 
@@ -30,7 +30,7 @@ func (s *settings) furnish(ctx context.Context, w world) (*house, error) {
 	o := &s.opt
 	o.Warn = func(line string) { w.say(line) }
 	o.Server = decision.Server{UID: os.Getuid(), GID: os.Getgid(), PID: os.Getpid(), Version: o.Version, Tier: beneath.Tier()}
-	dir, err := h.open(ctx, w, o)
+	dir, err := s.open(ctx, h)
 	if err != nil {
 		w.say("Warning: " + rootbound.Clean(err.Error()) + "; changes are serialized within this process only")
 	}
@@ -60,11 +60,18 @@ func (s *settings) confine(w world, dir *state.Dir, c *authority.Ceiling) (strin
 	if dir != nil {
 		n.State = []string{dir.Path()}
 	}
+	if s.File != "" { // it is read again when it changes: itself, or beside it where nothing else lies
+		n.Read = []string{s.File}
+		if own := filepath.Dir(s.File); filepath.Base(own) == "rootbound" {
+			n.Read = append(n.Read, own)
+		}
+	}
 	n.Ceiling(c)
 	st, err := sandbox.Confine(sandbox.Mode(s.Config.Confine), n)
 	if err == nil && !st.Confined && s.Config.Confine == "auto" && len(n.Missing) > 0 {
 		w.say("Warning: " + rootbound.Clean(st.Text))
 	}
+	s.confined = st.Confined
 	return st.Text, err
 }
 
@@ -99,8 +106,9 @@ func (s *settings) audit(w world, h *house, dir *state.Dir) error {
 	return failed("audit.paths: hash needs a key: %s", rootbound.Clean(err.Error()))
 }
 
-func (h *house) open(ctx context.Context, w world, o *serve.Options) (*state.Dir, error) {
-	dir, err := state.Open(w.getenv)
+func (s *settings) open(ctx context.Context, h *house) (*state.Dir, error) {
+	o := &s.opt
+	dir, err := s.state()
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,6 @@ and why is recorded.
 	root.SetIn(w.in)
 	root.SetOut(w.out)
 	root.SetErr(w.err)
-	root.AddCommand(serveCommand(w), callCommand(w), configCommand(w), versionCommand(w))
+	root.AddCommand(serveCommand(w), callCommand(w), configCommand(w), initCommand(w), versionCommand(w))
 	return root
 }

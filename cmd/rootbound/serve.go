@@ -68,6 +68,7 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if err != nil {
 		return failed("%s", text(err))
 	}
+	s.acceptFirst(w)
 	tune(w)
 	if banner {
 		w.say("Secure MCP Filesystem Server running on stdio")

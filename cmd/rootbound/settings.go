@@ -2,13 +2,16 @@ package main
 
 import (
 	"errors"
+	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/internal/state"
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
@@ -16,6 +19,7 @@ import (
 // which directories are granted.
 type flags struct {
 	config         string
+	env            string
 	allowedDirs    string
 	readOnly       bool
 	allowDelete    bool
@@ -26,6 +30,7 @@ type flags struct {
 func (f *flags) register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` with the projects to serve (also ROOTBOUND_CONFIG)")
+	fs.StringVar(&f.env, "env", "", "environment `NAME` of the configuration file (also ROOTBOUND_ENV)")
 	fs.StringVar(&f.allowedDirs, "allowed-dirs", "", "`LIST` of more directories, separated as in PATH (also ROOTBOUND_ALLOWED_DIRS, MCP_ALLOWED_ROOTS)")
 	fs.BoolVar(&f.readOnly, "read-only", false, "grant the directories named for reading only")
 	fs.BoolVar(&f.allowDelete, "allow-delete", false, "grant the directories named with the right to delete")
@@ -51,12 +56,23 @@ type settings struct {
 	*config.Config
 	warnings []string
 	opt      serve.Options
+	in       config.Input
+	state    func() (*state.Dir, error) // opened once
+	confined bool                       // the system holds this process inside what it serves
 }
 
 // gather reads everything. Mistakes of flags are misuse, all others keep the server from starting.
 func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, error) {
-	in := config.Input{File: f.config, Flags: map[string]string{}, Dirs: dirs, AllowedDirs: f.allowedDirs,
-		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, Getenv: w.getenv}
+	in := config.Input{File: f.config, Env: f.env, Flags: map[string]string{}, Dirs: dirs, AllowedDirs: f.allowedDirs,
+		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, AcceptRetarget: f.acceptRetarget, Getenv: w.getenv}
+	open := sync.OnceValues(func() (*state.Dir, error) { return state.Open(w.getenv) })
+	in.Accepted = func(name string) ([]byte, error) {
+		dir, err := open()
+		if err != nil {
+			return nil, fs.ErrNotExist // nothing is kept; serve says so
+		}
+		return dir.Accepted(name)
+	}
 	for name, value := range f.settings {
 		if c.Flags().Changed(name) {
 			in.Flags[name] = *value
@@ -67,7 +83,10 @@ func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, err
 		w.say(warnings...)
 		return nil, &failure{exitOf(err), err.Error()}
 	}
-	return &settings{Config: cfg, warnings: warnings, opt: f.options(cfg)}, nil
+	for _, line := range cfg.Waiting {
+		warnings = append(warnings, "Notice: the configuration "+line.String())
+	}
+	return &settings{Config: cfg, warnings: warnings, opt: f.options(cfg), in: in, state: open}, nil
 }
 
 func (f *flags) options(c *config.Config) serve.Options {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +26,10 @@ projects:
     rights: ro
     allow_extensions: [.md, .txt]
     hardlinks: deny
+environments:
+  ci:
+    only: [app]
+    projects: [{id: app, rights: ro}]
 `
 
 // TestConfigDoc keeps docs/config.md equal to the settings, and its example valid.
@@ -54,10 +59,12 @@ func TestConfigDoc(t *testing.T) {
 	b.WriteString("# Configuration\n\nGenerated from `internal/config/settings.go` by `make docs`; do not edit.\n\n" +
 		"One YAML file, named by `--config FILE` or `ROOTBOUND_CONFIG`. A flag goes before the environment, the environment before the file, the\n" +
 		"file before the default. Nothing else is read: no file of the working directory, none of a project.\n" +
-		"`rootbound config check` names every mistake with its line; `rootbound config show --origin` says where each value came from.\n\n```yaml\n" +
-		example + "```\n\n## Settings\n\n| key | flag | environment | default | what it says |\n|---|---|---|---|---|\n")
+		"`rootbound init DIR…` writes one with every setting as a comment; `rootbound config check` names every mistake with its line;\n" +
+		"`rootbound config show --origin` says where each value came from. A [JSON Schema](../schema/rootbound.config.v1.json) serves editors\n" +
+		"(`rootbound config schema` prints it).\n\n```yaml\n" +
+		example + "```\n\n## Settings\n\n| key | flag | environment | default | what it says | [waits](#what-was-accepted) |\n|---|---|---|---|---|---|\n")
 	for _, s := range Settings() {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s |\n", s.Key, code(s.Flag, "--"), s.Env, code(s.Default, ""), s.Help)
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n", s.Key, code(s.Flag, "--"), s.Env, code(s.Default, ""), s.Help, waits(s))
 	}
 	b.WriteString(`
 ## Projects
@@ -85,6 +92,11 @@ Links, special files and mount points are refused before anything is made, and `
 
 With projects or directory arguments the roots mode ` + "`client`" + ` is a mistake. ` + "`--read-only`" + ` takes every right that changes something from the projects of the file too.
 `)
+	rest, err := os.ReadFile("testdata/config.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(rest)
 	const page = "../../docs/config.md"
 	if *update {
 		if err := os.WriteFile(page, b.Bytes(), 0o644); err != nil {
@@ -102,4 +114,29 @@ func code(s, before string) string {
 		return "–"
 	}
 	return "`" + before + s + "`"
+}
+
+// waits says which change of a setting waits until it is accepted.
+func waits(s Setting) string {
+	switch {
+	case s.Free:
+		return "never"
+	case s.shape.kind == aSize, s.shape.kind == aCount, s.shape.kind == aSpan:
+		if s.Wide.Ranks() {
+			return "more"
+		}
+	case s.shape.kind == aSwitch && s.Wide.Ranks():
+		return "`true`"
+	case s.shape.kind == aWord && s.Wide.Ranks():
+		order := slices.Clone(s.shape.words)
+		table := table()
+		slices.SortFunc(order, func(a, b string) int {
+			if table[s.Key].Wider(a, b) {
+				return -1
+			}
+			return 1
+		})
+		return strings.Join(order, " < ")
+	}
+	return "every change"
 }

@@ -21,7 +21,7 @@ func (d *decoder) environments(root *node) {
 	}
 	var names []string
 	var over *Config
-	if at, n := key(root, "environments"); n != nil && n.kind != empty && d.expect(n, mapping, "environments") {
+	if n := key(root, "environments"); n != nil && n.kind != empty && d.expect(n, mapping, "environments") {
 		for _, f := range n.keys {
 			if err := checkID(f.name); err != nil {
 				d.at(f.at, "environment %s: only letters, digits, dot, dash and underscore, and no dash at its ends", word(f.name))
@@ -29,10 +29,11 @@ func (d *decoder) environments(root *node) {
 			}
 			names = append(names, f.name)
 			e := decoder{problems: d.problems, loader: &loader{Config: d.Config.clone(), in: d.in, looked: d.looked}, dir: d.dir, inside: f.name}
+			before := len(d.found)
 			widens := e.environment(f)
 			s := e.scope(t, where)
 			d.scopes[f.name] = s
-			if !widens {
+			if !widens && len(d.found) == before {
 				d.mayNotWiden(f, t.Compare(d.scopes[""], s))
 			}
 			if f.name == chosen {
@@ -40,8 +41,6 @@ func (d *decoder) environments(root *node) {
 				d.warnings = append(d.warnings, e.warnings...)
 			}
 		}
-	} else if n != nil && n.kind != empty {
-		_ = at // told by expect
 	}
 	switch {
 	case chosen == "":
@@ -57,15 +56,13 @@ func (d *decoder) environments(root *node) {
 }
 
 // key finds a key of a mapping.
-func key(n *node, name string) (position, *node) {
-	if n.kind == mapping {
-		for _, f := range n.keys {
-			if f.name == name {
-				return f.at, f.value
-			}
+func key(n *node, name string) *node {
+	for _, f := range n.keys {
+		if f.name == name {
+			return f.value
 		}
 	}
-	return position{}, nil
+	return nil
 }
 
 // environment lays one over the configuration: settings replace settings, a project with a known id is changed by the keys
@@ -117,7 +114,7 @@ func (d *decoder) only(names []*node) {
 func (d *decoder) mayNotWiden(f field, changes []held.Change) {
 	var more []string
 	for _, c := range changes {
-		if c.Wider() {
+		if c.Wider() && c.Kind != held.Changed {
 			more = append(more, c.String())
 		}
 	}
@@ -128,7 +125,7 @@ func (d *decoder) mayNotWiden(f field, changes []held.Change) {
 
 // overlay changes a project that the file has outside of the environment. It reports whether there is one.
 func (d *decoder) overlay(n *node) bool {
-	_, id := key(n, "id")
+	id := key(n, "id")
 	if d.inside == "" || id == nil || id.kind != scalar {
 		return false
 	}

@@ -26,8 +26,9 @@ type Setting struct {
 
 // value reads a setting from its text and shows it.
 type value struct {
-	set func(*Config, string) error
-	get func(*Config) string
+	set   func(*Config, string) error
+	get   func(*Config) string
+	shape shape // for the schema
 }
 
 // Settings lists every setting, in the order of the file.
@@ -127,6 +128,7 @@ func text(at func(*Config) *string) value {
 	return value{
 		func(c *Config, s string) error { *at(c) = s; return nil },
 		func(c *Config) string { return *at(c) },
+		shape{kind: aText},
 	}
 }
 
@@ -134,6 +136,7 @@ func choice(at func(*Config) *string, words ...string) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = oneOf(s, words...); return err },
 		func(c *Config) string { return *at(c) },
+		shape{kind: aWord, words: words},
 	}
 }
 
@@ -141,6 +144,7 @@ func truth(at func(*Config) *bool) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = parseSwitch(s); return err },
 		func(c *Config) string { return strconv.FormatBool(*at(c)) },
+		shape{kind: aSwitch},
 	}
 }
 
@@ -148,6 +152,7 @@ func span(at func(*Config) *time.Duration, least, most time.Duration) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = parseDuration(s, least, most); return err },
 		func(c *Config) string { return at(c).String() },
+		shape{kind: aSpan},
 	}
 }
 
@@ -155,6 +160,7 @@ func size(at func(*Config) *int64) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = parseSize(s); return err },
 		func(c *Config) string { return formatSize(*at(c)) },
+		shape{kind: aSize},
 	}
 }
 
@@ -162,5 +168,6 @@ func count(at func(*Config) *int, least, most int) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = parseCount(s, least, most); return err },
 		func(c *Config) string { return strconv.Itoa(*at(c)) },
+		shape{kind: aCount, least: least, most: most},
 	}
 }

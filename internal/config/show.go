@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/held"
 )
 
 // Show is the configuration in force as a file that Load reads back; with origins each value is followed by a comment
 // that says where it came from.
 func (c *Config) Show(origins bool) []byte {
 	w := shower{origins: origins}
+	for _, line := range c.Waiting {
+		w.line(0, "# not in force: "+rootbound.Clean(line.String()), Origin{})
+	}
 	section := ""
 	for _, s := range Settings() {
 		top, key, nested := strings.Cut(s.Key, ".")
@@ -143,6 +147,32 @@ func (c *Config) Summary() []string {
 	for i := range c.Projects {
 		p := &c.Projects[i]
 		out = append(out, fmt.Sprintf("%s: %s (%s)", p.ID, rootbound.Quote(p.Dir), p.Rights))
+	}
+	return out
+}
+
+// Notes say what a reader of the file may not see at once.
+func (c *Config) Notes() []string {
+	var out []string
+	s := held.Scope{}
+	where := &whereabouts{}
+	for _, p := range c.Projects {
+		s.Grants = append(s.Grants, held.Grant{Project: p, Real: where.canonical(p.Dir)})
+	}
+	inside := s.Inside()
+	for i := range c.Projects {
+		id := c.Projects[i].ID
+		if outer, ok := inside[id]; ok {
+			out = append(out, fmt.Sprintf("%s lies inside %s: there the rights and rules of %s hold, and no others", id, outer, id))
+		}
+	}
+	if c.Environment != "" {
+		out = append(out, "environment "+c.Environment)
+	} else if names := c.Environments(); len(names) > 0 {
+		out = append(out, "environments "+strings.Join(names, ", ")+", none chosen")
+	}
+	if c.First {
+		out = append(out, "nothing was accepted of this file yet: the next start of a server takes it as it is")
 	}
 	return out
 }

@@ -18,6 +18,7 @@ const (
 	Widened  Kind = "widened"
 	Removed  Kind = "removed"
 	Narrowed Kind = "narrowed"
+	Changed  Kind = "changed" // a setting of which neither value is the narrower one
 )
 
 // Change is one difference between two scopes.
@@ -27,8 +28,8 @@ type Change struct {
 	Text    string           // one line: what it is now and what it was
 }
 
-// Wider reports whether more may be touched with the change than without it.
-func (c Change) Wider() bool { return c.Kind == Added || c.Kind == Widened }
+// Wider reports whether more may be touched with the change than without it, or whether that cannot be told.
+func (c Change) Wider() bool { return c.Kind == Added || c.Kind == Widened || c.Kind == Changed }
 
 // String is the change for people, without a line break.
 func (c Change) String() string {
@@ -78,7 +79,10 @@ func (t Table) Compare(from, to Scope) []Change {
 			continue
 		}
 		kind := Narrowed
-		if t[key].wider(a, b) {
+		switch {
+		case !t[key].Ranks():
+			kind = Changed
+		case t[key].Wider(a, b):
 			kind = Widened
 		}
 		out = append(out, Change{kind, "", fmt.Sprintf("%s: %s, was %s", key, shown(b), shown(a))})

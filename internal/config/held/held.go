@@ -52,8 +52,11 @@ func Words(words ...string) Order {
 // Amount ranks by a number: the larger is the wider. ok is false for text that is none.
 func Amount(read func(string) (n int64, ok bool)) Order { return Order{rank: read} }
 
-// wider reports whether to lets more be touched than from, or cannot be told.
-func (o Order) wider(from, to string) bool {
+// Ranks reports whether values can be compared at all.
+func (o Order) Ranks() bool { return o.rank != nil }
+
+// Wider reports whether to lets more be touched than from, or cannot be told.
+func (o Order) Wider(from, to string) bool {
 	if from == to {
 		return false
 	}
@@ -73,7 +76,7 @@ func (t Table) Hold(want, base Scope) Scope {
 	}
 	for _, key := range t.keys(want, base) {
 		from, to := t.value(base, key), t.value(want, key)
-		if t[key].wider(from, to) {
+		if t[key].Wider(from, to) {
 			out.Settings[key] = from
 		}
 	}

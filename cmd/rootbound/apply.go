@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config"
+	"github.com/rootbound/rootbound/internal/config/held"
+	"github.com/rootbound/rootbound/internal/state"
+)
+
+func configApply(w world) *cobra.Command {
+	var file string
+	var yes bool
+	c := &cobra.Command{
+		Use: "apply", Short: "Accept what the configuration file says",
+		Long: `Shows what the configuration file changes in what may be touched, project by project and for each environment, asks, and
+then accepts it: servers that run take it at once, later ones start with it. Until then a change of the file can only narrow.
+Without a terminal it changes nothing unless --yes is given.
+` + exitHelp,
+		Example: `  rootbound config apply --config rootbound.yaml
+  ROOTBOUND_CONFIG=rootbound.yaml rootbound config apply
+  rootbound config apply --yes --config rootbound.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, warnings, err := config.Load(config.Input{File: file, Getenv: fileOnly(w.getenv)})
+			if err != nil {
+				return &failure{exitOf(err), err.Error()}
+			}
+			if cfg.File == "" {
+				return misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
+			}
+			w.say(warnings...)
+			return apply(w, cfg, yes)
+		},
+	}
+	c.Flags().StringVar(&file, "config", "", "configuration `FILE` (also ROOTBOUND_CONFIG)")
+	c.Flags().BoolVar(&yes, "yes", false, "accept without asking")
+	return c
+}
+
+// fileOnly leaves of the environment what finds the file and the home directory: what is accepted is what the file says.
+func fileOnly(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if name == "ROOTBOUND_CONFIG" || name == "HOME" {
+			return getenv(name)
+		}
+		return ""
+	}
+}
+
+func apply(w world, cfg *config.Config, yes bool) error {
+	dir, err := state.Open(w.getenv)
+	if err != nil {
+		return failed("%s", rootbound.Clean(err.Error()))
+	}
+	name := config.Name(cfg.File)
+	was, err := dir.Accepted(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		was = nil
+	case err != nil:
+		w.say("Warning: what was accepted before cannot be relied on (" + rootbound.Clean(err.Error()) + "); everything is shown as new")
+		was = nil
+	}
+	changes, err := cfg.Against(was)
+	if err != nil {
+		w.say("Warning: " + rootbound.Clean(err.Error()) + "; everything is shown as new")
+		if changes, err = cfg.Against(nil); err != nil {
+			return failed("%s", text(err))
+		}
+	}
+	if err := printChanges(w, cfg, changes); err != nil {
+		return err
+	}
+	if len(changes) > 0 && !yes {
+		if !w.terminal() {
+			return misused("stdin is not a terminal, so nobody can be asked: nothing was accepted. Give --yes if it is meant")
+		}
+		fmt.Fprint(w.err, "Accept? [y/N] ")
+		answer, _ := bufio.NewReader(w.in).ReadString('\n') // no answer is no
+		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+			return failed("nothing was accepted")
+		}
+	}
+	record, err := cfg.Accept(time.Now())
+	if err == nil {
+		err = dir.Accept(name, record)
+	}
+	if err != nil {
+		return failed("it cannot be kept: %s", rootbound.Clean(err.Error()))
+	}
+	return nil
+}
+
+// printChanges shows what is accepted, the file itself first.
+func printChanges(w world, cfg *config.Config, changes map[string][]held.Change) error {
+	var lines []string
+	for _, name := range append([]string{""}, sortedKeys(changes)...) {
+		if name == "" && len(changes[""]) == 0 {
+			continue
+		}
+		head := rootbound.Clean(cfg.File) + ":"
+		if name != "" {
+			head = "environment " + name + ":"
+			if !slices.Contains(cfg.Environments(), name) {
+				head = "environment " + name + " is removed:"
+			}
+		}
+		lines = append(lines, head)
+		for _, c := range changes[name] {
+			lines = append(lines, "  "+rootbound.Clean(c.String()))
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{"nothing changes in what may be touched"}
+	}
+	if _, err := fmt.Fprintln(w.out, strings.Join(lines, "\n")); err != nil {
+		return failed("%s", text(err))
+	}
+	return nil
+}
+
+func sortedKeys(m map[string][]held.Change) []string {
+	var out []string
+	for k := range m {
+		if k != "" {
+			out = append(out, k)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func configSchema(w world) *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of the configuration file",
+		Long: "Prints the JSON Schema (draft 2020-12) of the configuration file, for editors and for checks elsewhere.\n" + exitHelp,
+		Example: `  rootbound config schema
+  rootbound config schema > rootbound.config.v1.json
+  rootbound config schema | jq '.properties | keys'`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if _, err := w.out.Write(config.Schema()); err != nil {
+				return failed("%s", text(err))
+			}
+			return nil
+		},
+	}
+}
