@@ -89,7 +89,10 @@ var imports = map[string][]string{
 	"internal/console":      {"decision", "authority", "guard"},
 	"cmd/rootbound":         {"*"},
 	"examples/...":          {"*"},
-	"probe":                 {},
+	"probe":                 {"probe/truth", "probe/wire"},
+	"probe/report":          {"probe"},
+	"probe/truth":           {},
+	"probe/wire":            {},
 	"decision/decisiontest": {"decision"},
 
 	// What proves the rest. None of it is part of the binary.

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound/probe"
+	"github.com/rootbound/rootbound/probe/report"
+)
+
+// asking is what the flags of probe say.
+type asking struct {
+	o                                  probe.Options
+	server                             probe.Server
+	format, output, profile, dir, eras string
+	compare                            bool
+}
+
+func probeCommand(w world) *cobra.Command {
+	a := &asking{}
+	c := &cobra.Command{
+		Use:   "probe [flags] -- COMMAND ARGS…",
+		Short: "Ask any MCP server that serves files whether it keeps its boundary",
+		Long: `Starts the server as a client would, once for each case, on a throw-away tree with random canaries outside what is
+granted, and judges by what came back and what changed on the disk. {app} {docs} {ws} in the arguments become directories
+of that tree; ws holds the other two. Tools are mapped by a built-in profile, by --profile, or by their names in
+tools/list; what cannot be asked is skipped, never passed. docs/probe.md tells what each case means and how to mend what
+falls. Linux only.
+
+Exit codes: 0 every case that could be asked held; 1 something fell, or a case could not be put; 2 wrong usage, or the
+server could not be probed at all.`,
+		Example: `  rootbound probe -- rootbound serve {app} {docs}
+  rootbound probe --race 10s --format html --output report.html -- node server.js {app} {docs}
+  rootbound probe --http http://127.0.0.1:{port}/mcp -- my-server --port {port} --root {ws}
+  rootbound probe --compare ours.json theirs.json --format markdown`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(report.Formats(), a.format) {
+				return misused("--format is one of %s", strings.Join(report.Formats(), ", "))
+			}
+			if a.compare {
+				return a.beside(w, args)
+			}
+			return a.ask(c.Context(), w, args)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&a.format, "format", "table", "table, json, junit, sarif, markdown or html")
+	f.StringVar(&a.output, "output", "", "write the report to a file; the live table then stays alone on the terminal")
+	f.BoolVar(&a.compare, "compare", false, "start nothing: show the given JSON reports beside each other")
+	f.StringVar(&a.server.URL, "http", "", "the server speaks Streamable HTTP at this URL; {port} becomes a free port in it and in COMMAND")
+	f.StringVar(&a.profile, "profile", "", "file that maps the server's tools to operations")
+	f.StringVar(&a.dir, "cases", "", "directory of further cases, *.yaml")
+	f.StringSliceVar(&a.o.Only, "only", nil, "ids, families or patterns such as 'L*'; may be repeated")
+	f.StringVar(&a.eras, "era", "", "legacy or modern; default every era the server speaks")
+	f.DurationVar(&a.o.Race, "race", 0, "how long each race lasts; 0: races are skipped")
+	f.DurationVar(&a.o.Timeout, "timeout", 10*time.Second, "how long one answer may take")
+	f.Uint64Var(&a.o.Seed, "seed", 1, "of the canaries")
+	f.IntVar(&a.o.Jobs, "jobs", 4, "cases at once")
+	f.StringArrayVar(&a.server.Env, "env", nil, "NAME or NAME=VALUE for the server, which else gets PATH, locale and a home in the tree")
+	f.BoolVar(&a.o.Keep, "keep", false, "keep the trees of cases that fell")
+	return c
+}
+
+func (a *asking) ask(ctx context.Context, w world, args []string) error {
+	if len(args) == 0 {
+		return misused("which server? Give its command after --, with {app} and {docs} where it takes directories")
+	}
+	a.server.Command = args
+	var err error
+	if a.o.Cases, err = probe.Cases(a.dir); err != nil {
+		return misused("%v", err)
+	}
+	if a.profile != "" {
+		if a.server.Profile, err = probe.LoadProfile(a.profile); err != nil {
+			return misused("%v", err)
+		}
+	}
+	if a.eras != "" {
+		if a.eras != probe.EraLegacy && a.eras != probe.EraModern {
+			return misused("--era is legacy or modern")
+		}
+		a.o.Eras = []string{a.eras}
+	}
+	live := a.output != "" || a.format != "table" || isTerminal(os.Stderr)
+	began := time.Now()
+	a.o.Met = func(s probe.Subject) { w.say(met(s)...) }
+	a.o.Told = func(done, all int, o probe.Outcome) {
+		if live {
+			w.say(fmt.Sprintf("%3d/%d %5.1fs  %s", done, all, time.Since(began).Seconds(), report.Line(o)))
+		}
+	}
+	r, err := probe.Judge(ctx, a.server, a.o)
+	switch {
+	case r == nil || errors.Is(err, probe.ErrCannotRun):
+		return misused("%v", err)
+	case err != nil:
+		return failed("stopped: %v", err)
+	case len(r.Cases) == 0:
+		return misused("no case is called %s", strings.Join(a.o.Only, ", "))
+	}
+	if err := a.write(w, r); err != nil {
+		return err
+	}
+	switch s := r.Summary; {
+	case s.Fell+s.Error > 0:
+		return &failure{code: exitFailed}
+	case s.Held == 0:
+		return misused("nothing could be asked: every case was skipped")
+	}
+	return nil
+}
+
+// met tells who was asked and which tool does what.
+func met(s probe.Subject) []string {
+	lines := []string{fmt.Sprintf("%s, %s, profile %s", s.Title(), strings.Join(s.Eras, " and "), s.Profile)}
+	var tools []string
+	for _, op := range probe.Operations() {
+		if t := s.Tools[op]; t != "" {
+			tools = append(tools, op+"="+t)
+		}
+	}
+	lines = append(lines, "  "+strings.Join(tools, " "))
+	if len(s.Unmapped) > 0 {
+		lines = append(lines, "  no tool for "+strings.Join(s.Unmapped, " ")+": such cases are skipped")
+	}
+	return lines
+}
+
+func (a *asking) write(w world, reports ...*probe.Report) error {
+	var b bytes.Buffer
+	if err := report.Write(&b, a.format, reports...); err != nil {
+		return misused("%v", err)
+	}
+	if a.output == "" {
+		_, err := w.out.Write(b.Bytes())
+		return err
+	}
+	if err := os.WriteFile(a.output, b.Bytes(), 0o644); err != nil {
+		return failed("%v", err)
+	}
+	return nil
+}
+
+func (a *asking) beside(w world, files []string) error {
+	var reports []*probe.Report
+	for _, f := range files {
+		in, err := os.Open(f)
+		if err != nil {
+			return misused("%v", err)
+		}
+		r, err := report.Read(in)
+		in.Close()
+		if err != nil {
+			return misused("%s: %v", f, err)
+		}
+		reports = append(reports, r)
+	}
+	if len(reports) == 0 {
+		return misused("which reports? Give JSON files that --format json wrote")
+	}
+	return a.write(w, reports...)
+}

@@ -1,0 +1,349 @@
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rootbound/rootbound/probe/truth"
+	"github.com/rootbound/rootbound/probe/wire"
+)
+
+// player plays one case in a world of its own and collects what speaks against the server.
+type player struct {
+	run *suite
+	c   *Case
+	era string
+	w   *truth.World
+	ctx context.Context
+
+	conn    *wire.Conn
+	started time.Time
+	pending map[string]*ongoing
+	opened  map[string]*os.File // readers of Held checks
+	cork    bool
+	asks    int // questions for roots before the last change
+
+	mu       sync.Mutex
+	roots    Roots
+	release  chan struct{}
+	base     truth.Look
+	outside  []string // changes outside since the start that the probe did not make
+	inside   []string // changes inside since the last call was judged
+	leaks    int
+	lines    []Line
+	evidence []string
+	got      []string
+	broken   error // the world could not be changed as the case says
+}
+
+// ongoing is a call that is not waited for.
+type ongoing struct {
+	step Step
+	call wire.Call
+	p    *wire.Pending
+}
+
+// note adds to the transcript; a long text is cut, a long transcript too.
+func (p *player) note(who, text string) {
+	const lines, bytes = 60, 700
+	if len(p.lines) > lines {
+		return
+	}
+	if len(text) > bytes {
+		text = fmt.Sprintf("%s… (%d bytes)", text[:bytes], len(text))
+	}
+	if len(p.lines) == lines {
+		who, text = "world", "(more was said)"
+	}
+	p.lines = append(p.lines, Line{Who: who, AtMS: time.Since(p.started).Milliseconds(), Text: strings.ToValidUTF8(p.w.Blank(text), "�")})
+}
+
+// see looks at every message that passes.
+func (p *player) see(in bool, raw []byte) {
+	leaked := in && p.w.Leaked(raw)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	who := "client"
+	if in {
+		who = "server"
+	}
+	if len(p.lines) <= 60 {
+		p.note(who, compact(raw))
+	}
+	if leaked {
+		p.leaks++
+		if p.leaks == 1 {
+			p.evidence = append(p.evidence, "bytes or names from outside came back")
+		}
+	}
+}
+
+func (p *player) against(format string, a ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.evidence = append(p.evidence, p.w.Blank(fmt.Sprintf(format, a...)))
+}
+
+// play plays the case. The error says why it could not be asked at all.
+func (p *player) play() error {
+	if err := p.w.Do(p.c.Tree); err != nil {
+		return err
+	}
+	p.release, p.pending, p.opened, p.roots = make(chan struct{}), map[string]*ongoing{}, map[string]*os.File{}, p.c.Roots
+	defer func() {
+		for _, f := range p.opened {
+			f.Close()
+		}
+	}()
+	for _, c := range p.c.After {
+		if c.Held != "" {
+			f, err := os.Open(p.w.Fill(c.Held))
+			if err != nil {
+				return err
+			}
+			p.opened[c.Held] = f
+		}
+	}
+	p.base = p.w.Look()
+	o, err := p.run.options(p.w, p.c.Dirs, p.era)
+	if err != nil {
+		return err
+	}
+	o.See, o.Line = p.see, p.c.Line
+	if !p.roots.Undeclared {
+		o.Roots = p.answer
+	}
+	if p.conn, err = wire.Open(p.ctx, o); err != nil {
+		return fmt.Errorf("the server did not start: %w", err)
+	}
+	defer func() { p.letGo(); p.conn.Close(patience) }()
+	ctx, stop := p.run.patience(p.ctx)
+	defer stop()
+	if _, err := p.conn.Hello(ctx); err != nil {
+		return fmt.Errorf("no handshake: %w", err)
+	}
+	if len(p.c.Storm) > 0 {
+		return p.race()
+	}
+	for i := range p.c.Steps {
+		if err := p.step(i); err != nil {
+			return err
+		}
+		if p.ctx.Err() != nil {
+			return p.ctx.Err()
+		}
+	}
+	p.after()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settle()
+	for _, o := range p.outside {
+		p.evidence = append(p.evidence, "outside, "+o)
+	}
+	return p.broken
+}
+
+// patience is how long a server may take to end after its input was closed.
+const patience = 300 * time.Millisecond
+
+// settle takes note of what changed since the last look. p.mu is held.
+func (p *player) settle() {
+	now := p.w.Look()
+	outside, inside := p.w.Changes(p.base, now)
+	p.outside, p.inside, p.base = append(p.outside, outside...), append(p.inside, inside...), now
+}
+
+// do changes the tree as the case says, without taking its own changes for the server's.
+func (p *player) do(deeds []truth.Deed) {
+	if len(deeds) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settle()
+	if err := p.w.Do(deeds); err != nil {
+		p.broken = err
+	}
+	text, _ := json.Marshal(deeds)
+	p.note("world", string(text))
+	p.base = p.w.Look()
+}
+
+// answer is the client's script when it is asked for its roots.
+func (p *player) answer(int) wire.Answer {
+	p.mu.Lock()
+	r, release := p.roots, p.release
+	p.mu.Unlock()
+	wait := func(c <-chan time.Time) {
+		select {
+		case <-c:
+		case <-release:
+		case <-p.ctx.Done():
+		}
+	}
+	if r.Held {
+		wait(nil)
+	}
+	if r.Late > 0 {
+		wait(time.After(r.Late))
+	}
+	p.do(r.Do)
+	return r.answer(p.w)
+}
+
+func (p *player) letGo() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.release)
+	p.release = make(chan struct{})
+}
+
+// step does one step and judges it.
+func (p *player) step(i int) error {
+	s := p.c.Steps[i]
+	switch {
+	case s.Publish != nil:
+		p.mu.Lock()
+		p.roots = *s.Publish
+		p.asks, _ = p.conn.Asks()
+		p.mu.Unlock()
+		if s.Quiet {
+			return nil
+		}
+		if p.cork = i+1 < len(p.c.Steps) && p.c.Steps[i+1].Behind; p.cork {
+			p.conn.Cork()
+		}
+		p.conn.RootsChanged(p.ctx) // a server that is gone is seen at the next call
+		return nil
+	case len(s.Do) > 0:
+		p.do(s.Do)
+		return nil
+	case s.Answer:
+		p.letGo()
+		return nil
+	case s.Asked:
+		return p.asked(p.run.o.Timeout)
+	case s.Settled:
+		if p.asked(settling) == nil {
+			p.pause(settling)
+		}
+		return nil
+	case s.Finish != "":
+		g := p.pending[s.Finish]
+		if g == nil {
+			return fmt.Errorf("no call %q was started", s.Finish)
+		}
+		delete(p.pending, s.Finish)
+		g.step.Want, g.step.Has, g.step.Lacks = s.Want, s.Has, s.Lacks
+		p.judge(g)
+		return nil
+	case s.State != "":
+		return p.trick(s)
+	case s.Copies > 0:
+		return p.copies(s)
+	}
+	g, err := p.begin(s, s.Path)
+	switch {
+	case err != nil && (errors.Is(err, errForm)):
+		return err
+	case err != nil:
+		p.against("%v", err)
+		return nil
+	case s.Start != "":
+		p.pending[s.Start] = g
+		return nil
+	}
+	text := p.judge(g)
+	if s.Like != "" {
+		p.alike(s, text)
+	}
+	return nil
+}
+
+// settling is how long a server gets to ask after a change, and again to take the answer in. Nothing on the wire tells
+// when it has.
+const settling = 300 * time.Millisecond
+
+func (p *player) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-p.ctx.Done():
+	}
+}
+
+// asked waits until the server has asked for the roots since the last change of them.
+func (p *player) asked(limit time.Duration) error {
+	ctx, stop := context.WithTimeout(p.ctx, limit)
+	defer stop()
+	for {
+		n, next := p.conn.Asks()
+		if n > p.asks {
+			return nil
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return &unfit{"the server does not ask for roots"}
+		}
+	}
+}
+
+// unfit says that a case does not fit a server.
+type unfit struct{ why string }
+
+func (u *unfit) Error() string { return u.why }
+
+func (p *player) values(s Step, n int) values {
+	fill := func(t string) string { return p.w.Fill(strings.ReplaceAll(t, "{n}", fmt.Sprint(n))) }
+	v := values{path: fill(s.Path), to: fill(s.To), content: fill(s.Content), old: fill(s.Old), new: fill(s.New)}
+	if s.Fill > 0 {
+		v.content = strings.Repeat("0123456789abcde\n", s.Fill/16)
+	}
+	if v.content == "" {
+		v.content = "written by the probe\n"
+	}
+	return v
+}
+
+// begin sends a step's call.
+func (p *player) begin(s Step, path string) (*ongoing, error) {
+	s.Path = path
+	call, err := p.run.profile.call(p.w, s.Op, p.values(s, 0))
+	if err != nil {
+		return nil, err
+	}
+	if s.Era != "" {
+		call.Version = revision(s.Era)
+	}
+	g := &ongoing{step: s, call: call}
+	ctx, stop := p.run.patience(p.ctx)
+	defer stop()
+	g.p, err = p.conn.Begin(ctx, call)
+	if err == nil && p.cork {
+		p.cork = false
+		err = p.conn.Uncork()
+	}
+	return g, err
+}
+
+func revision(era string) string {
+	if era == EraModern {
+		return wire.Modern
+	}
+	return wire.Legacy
+}
+
+// after looks at the tree as the case says.
+func (p *player) after() {
+	for _, c := range p.c.After {
+		if err := p.check(c); err != nil {
+			p.against("%v", err)
+		}
+	}
+}

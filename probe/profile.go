@@ -1,0 +1,209 @@
+package probe
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/rootbound/rootbound/probe/truth"
+	"github.com/rootbound/rootbound/probe/wire"
+)
+
+//go:embed profiles/*.yaml
+var profiles embed.FS
+
+// Profile says which tool of a server does which operation, and how its arguments are written. A text argument that is
+// one name in braces becomes that value: {path} {to} as spelled, {project} {relative} {to_project} {to_relative} the same
+// path as a project and what is below it, {content} {old} {new}.
+type Profile struct {
+	Name  string                `yaml:"name"`
+	About string                `yaml:"about"`
+	When  When                  `yaml:"when"` // what a server must look like for the profile to be chosen by itself
+	Ops   map[string]Invocation `yaml:"ops"`
+}
+
+// When tells which servers a profile fits.
+type When struct {
+	Server    string   `yaml:"server"`    // the name the server gives itself
+	Tools     []string `yaml:"tools"`     // all of these
+	Parameter string   `yaml:"parameter"` // the first of the tools has it
+}
+
+// Invocation is one tool and its arguments.
+type Invocation struct {
+	Tool string         `yaml:"tool"`
+	Args map[string]any `yaml:"args"`
+}
+
+// tool is what tools/list tells of one tool.
+type tool struct {
+	Name        string `json:"name"`
+	InputSchema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	} `json:"inputSchema"`
+}
+
+func (t tool) has(parameter string) bool { _, ok := t.InputSchema.Properties[parameter]; return ok }
+
+// LoadProfile reads a profile from a file.
+func LoadProfile(file string) (*Profile, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return parseProfile(file, raw)
+}
+
+func parseProfile(file string, raw []byte) (*Profile, error) {
+	p := &Profile{}
+	if err := yaml.UnmarshalWithOptions(raw, p, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for op, in := range p.Ops {
+		if !slices.Contains(operations, op) {
+			return nil, fmt.Errorf("%s: no operation %q; there are %s", file, op, strings.Join(operations, " "))
+		}
+		if in.Tool == "" {
+			return nil, fmt.Errorf("%s: %s names no tool", file, op)
+		}
+	}
+	if p.Name == "" {
+		p.Name = filepath.Base(file)
+	}
+	return p, nil
+}
+
+// choose finds the built-in profile that fits a server, or maps its tools by their names.
+func choose(server string, tools []tool) (*Profile, error) {
+	files, err := fs.Glob(profiles, "profiles/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		raw, err := profiles.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		p, err := parseProfile(f, raw)
+		if err != nil {
+			return nil, err
+		}
+		if p.When.fits(server, tools) {
+			return p.among(tools), nil
+		}
+	}
+	return guess(tools), nil
+}
+
+func (w When) fits(server string, tools []tool) bool {
+	if w.Server != server || len(w.Tools) == 0 {
+		return false
+	}
+	for i, name := range w.Tools {
+		at := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+		if at < 0 || i == 0 && w.Parameter != "" && !tools[at].has(w.Parameter) {
+			return false
+		}
+	}
+	return true
+}
+
+// among drops operations whose tool the server does not have.
+func (p *Profile) among(tools []tool) *Profile {
+	for op, in := range p.Ops {
+		if !slices.ContainsFunc(tools, func(t tool) bool { return t.Name == in.Tool }) {
+			delete(p.Ops, op)
+		}
+	}
+	return p
+}
+
+var errForm = errors.New("the server's tools cannot spell this path")
+
+// call writes a step as a call of the mapped tool.
+func (p *Profile) call(w *truth.World, op string, v values) (wire.Call, error) {
+	in, ok := p.Ops[op]
+	if !ok {
+		return wire.Call{}, fmt.Errorf("no tool for %s", op)
+	}
+	args := make(map[string]any, len(in.Args))
+	for k, a := range in.Args {
+		filled, err := v.fill(w, a)
+		if err != nil {
+			return wire.Call{}, err
+		}
+		args[k] = filled
+	}
+	return wire.Call{Tool: in.Tool, Args: args}, nil
+}
+
+// values are what a step puts into arguments; texts are filled already.
+type values struct {
+	path, to, content, old, new string
+}
+
+func (v values) fill(w *truth.World, a any) (any, error) {
+	switch x := a.(type) {
+	case string:
+		return v.text(w, x)
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			f, err := v.fill(w, e)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = f
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(x))
+		for k, e := range x {
+			f, err := v.fill(w, e)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = f
+		}
+		return out, nil
+	}
+	return a, nil
+}
+
+func (v values) text(w *truth.World, name string) (any, error) {
+	project, relative := apart(w, v.path)
+	toProject, toRelative := apart(w, v.to)
+	known := map[string]string{"{path}": v.path, "{to}": v.to, "{project}": project, "{relative}": relative,
+		"{to_project}": toProject, "{to_relative}": toRelative, "{content}": v.content, "{old}": v.old, "{new}": v.new}
+	if s, ok := known[name]; ok {
+		return wire.Text(s), nil
+	}
+	return name, nil
+}
+
+// apart spells a path as a project's id, which is the base name of its directory, and the way from there. A path in no
+// project starts at the first one and climbs.
+func apart(w *truth.World, p string) (project, relative string) {
+	for _, name := range []string{"app", "docs"} {
+		dir := w.Fill("{" + name + "}")
+		if p == dir {
+			return name, "."
+		}
+		if rest, ok := strings.CutPrefix(p, dir+"/"); ok {
+			return name, rest
+		}
+	}
+	if rel, err := filepath.Rel(w.Fill("{app}"), p); err == nil && filepath.IsAbs(p) && strings.HasPrefix(p, w.Dir) {
+		return "app", rel
+	}
+	return "app", p
+}

@@ -1,0 +1,365 @@
+// Package probe asks any MCP server that serves files whether it keeps its boundary, and answers with evidence.
+//
+// Each case starts the server as a client would, on a throw-away tree with random canaries outside what is granted,
+// plays a script of calls, answers about roots and changes of the tree, and judges by the truth of the disk and of every
+// byte that came back, not by what the server says. Cases are data, see Cases; what a server cannot be asked is skipped,
+// never passed. docs/probe.md tells what each case means.
+//
+// The package imports no other room of the module but its own, so that it judges rootbound as it judges anybody.
+package probe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound/probe/truth"
+	"github.com/rootbound/rootbound/probe/wire"
+)
+
+// Server says how a server is started.
+type Server struct {
+	// Command is the server's command line. {app} {docs} {ws} become directories of the tree (ws holds the other two); with
+	// URL, {port} becomes a free port.
+	Command []string
+	// Env is what the server gets beside PATH, HOME, the locale and the like, as NAME=VALUE or the NAME of a variable of this
+	// process.
+	Env []string
+	// URL makes it a server of Streamable HTTP, started by Command and reached there: http://127.0.0.1:{port}/mcp.
+	URL string
+	// Profile maps operations to tools. nil: a built-in one, or by the names in tools/list.
+	Profile *Profile
+}
+
+// Options of a run. The zero value is a full deterministic run of the built-in cases.
+type Options struct {
+	Cases   []Case        // nil: the built-in ones
+	Only    []string      // ids, families or patterns with *; a case runs if one fits
+	Eras    []string      // nil: all the server speaks
+	Race    time.Duration // how long each race lasts; 0: races are skipped
+	Timeout time.Duration // for one answer; default 10 s
+	Seed    uint64        // of the canaries
+	Jobs    int           // cases at once; default 4. Races run alone
+	Dir     string        // where trees are made; default the system's temporary directory
+	Keep    bool          // do not remove the trees of cases that did not hold
+	Met     func(Subject) // called once, when the server and its tools are known
+	Told    func(done, all int, o Outcome)
+}
+
+// suite is one run.
+type suite struct {
+	o       Options
+	server  Server
+	profile *Profile
+	mark    string // of this run, part of the mark of each server process
+	starts  atomic.Int64
+	subject Subject
+}
+
+// ErrCannotRun says that the server could not be asked anything.
+var ErrCannotRun = errors.New("the server cannot be probed")
+
+// Judge runs the cases against a server. The error wraps ErrCannotRun when there is nothing to report, or is ctx's.
+func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
+	if !truth.Supported {
+		return nil, fmt.Errorf("%w: trees are judged on Linux only", ErrCannotRun)
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Jobs <= 0 {
+		o.Jobs = 4
+	}
+	if o.Cases == nil {
+		var err error
+		if o.Cases, err = Cases(""); err != nil {
+			return nil, err
+		}
+	}
+	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("%d-%016x", os.Getpid(), rand.Uint64())}
+	report := &Report{Schema: SchemaName, Seed: o.Seed, Started: time.Now().UTC().Truncate(time.Second)}
+	began := time.Now()
+	if err := r.meet(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
+	}
+	report.Server = r.subject
+	if o.Met != nil {
+		o.Met(r.subject)
+	}
+	report.Cases = r.all(ctx)
+	report.ElapsedMS = time.Since(began).Milliseconds()
+	report.sum()
+	return report, ctx.Err()
+}
+
+// meet starts the server once, learns its tools and which eras it speaks.
+func (r *suite) meet(ctx context.Context) error {
+	w, err := truth.New(r.o.Dir, source(r.o.Seed, "meet", ""))
+	if err != nil {
+		return err
+	}
+	defer w.Remove()
+	r.subject = Subject{Command: r.server.Command, Transport: "stdio", Eras: []string{}}
+	if r.server.URL != "" {
+		r.subject.Transport = "http"
+	}
+	var last error
+	for _, era := range []string{EraLegacy, EraModern} {
+		if r.o.Eras != nil && !slices.Contains(r.o.Eras, era) {
+			continue
+		}
+		if err := r.greet(ctx, w, era); err != nil {
+			if last == nil || era == EraLegacy {
+				last = err
+			}
+			continue
+		}
+		r.subject.Eras = append(r.subject.Eras, era)
+	}
+	if len(r.subject.Eras) == 0 {
+		return last
+	}
+	return nil
+}
+
+func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
+	o, err := r.options(w, nil, era)
+	if err != nil {
+		return err
+	}
+	o.Roots = func(int) wire.Answer { return Roots{List: []string{"file://{app}", "file://{docs}"}}.answer(w) }
+	ctx, stop := r.patience(ctx)
+	defer stop()
+	conn, err := wire.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(patience)
+	hello, err := conn.Hello(ctx)
+	if err != nil {
+		return r.explain(conn, fmt.Errorf("no handshake: %w", err))
+	}
+	var who struct {
+		Supported []string `json:"supportedVersions"`
+		Info      struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"serverInfo"`
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(hello, &who); err != nil {
+		return fmt.Errorf("no handshake: %w", err)
+	}
+	if era == EraModern && !slices.Contains(who.Supported, wire.Modern) {
+		return fmt.Errorf("it does not speak %s", wire.Modern)
+	}
+	for k, v := range who.Meta {
+		if strings.HasSuffix(k, "/serverInfo") {
+			json.Unmarshal(v, &who.Info)
+		}
+	}
+	if r.subject.Name == "" {
+		r.subject.Name, r.subject.Version = who.Info.Name, who.Info.Version
+	}
+	raw, err := conn.Request(ctx, "tools/list", nil)
+	if err != nil {
+		return r.explain(conn, fmt.Errorf("no tools: %w", err))
+	}
+	var list struct {
+		Tools []tool `json:"tools"`
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return fmt.Errorf("no tools: %w", err)
+	}
+	return r.assign(list.Tools)
+}
+
+// explain adds the server's last words to an error.
+func (r *suite) explain(c *wire.Conn, err error) error {
+	if words := firstLine(c.Stderr()); words != "" && !strings.Contains(err.Error(), words) {
+		return fmt.Errorf("%w (it wrote: %s)", err, words)
+	}
+	return err
+}
+
+// assign settles which tool does what.
+func (r *suite) assign(tools []tool) error {
+	if r.profile == nil {
+		var err error
+		if r.profile, err = choose(r.subject.Name, tools); err != nil {
+			return err
+		}
+	}
+	r.subject.Profile, r.subject.Tools, r.subject.Unmapped = r.profile.Name, map[string]string{}, []string{}
+	for _, op := range operations {
+		if in, ok := r.profile.Ops[op]; ok {
+			r.subject.Tools[op] = in.Tool
+		} else {
+			r.subject.Unmapped = append(r.subject.Unmapped, op)
+		}
+	}
+	if len(r.subject.Tools) == 0 {
+		return errors.New("none of its tools is understood; write a profile")
+	}
+	return nil
+}
+
+// patience bounds one answer.
+func (r *suite) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.o.Timeout)
+}
+
+// source makes the random texts of one case depend on nothing but the seed and the case.
+func source(seed uint64, id, era string) func() uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id + "/" + era))
+	return rand.New(rand.NewPCG(seed, h.Sum64())).Uint64
+}
+
+// question is one case in one era.
+type question struct {
+	c   *Case
+	era string
+}
+
+func (r *suite) all(ctx context.Context) []Outcome {
+	var list []question
+	for i := range r.o.Cases {
+		c := &r.o.Cases[i]
+		if !chosen(r.o.Only, c) {
+			continue
+		}
+		had := len(list)
+		for _, era := range c.Eras {
+			if slices.Contains(r.subject.Eras, era) {
+				list = append(list, question{c, era})
+			}
+		}
+		if len(list) == had { // shown once, as skipped
+			list = append(list, question{c, c.Eras[0]})
+		}
+	}
+	out := make([]Outcome, len(list))
+	var mu sync.Mutex
+	done := 0
+	ask := func(i int) {
+		out[i] = r.ask(ctx, list[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; r.o.Told != nil {
+			r.o.Told(done, len(list), out[i])
+		}
+	}
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range r.o.Jobs {
+		workers.Go(func() {
+			for i := range next {
+				ask(i)
+			}
+		})
+	}
+	for i, q := range list {
+		if len(q.c.Storm) == 0 {
+			next <- i
+		}
+	}
+	close(next)
+	workers.Wait()
+	for i, q := range list {
+		if len(q.c.Storm) > 0 {
+			ask(i)
+		}
+	}
+	return out
+}
+
+func chosen(only []string, c *Case) bool {
+	return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
+		id, _ := filepath.Match(o, c.ID)
+		return id || o == c.Family
+	})
+}
+
+// ask plays one case and gives the verdict.
+func (r *suite) ask(ctx context.Context, q question) Outcome {
+	c := q.c
+	o := Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
+	began := time.Now()
+	defer func() { o.ElapsedMS = time.Since(began).Milliseconds() }()
+	if why := r.unfit(q); why != "" {
+		o.Verdict, o.Got = Skipped, why
+		return o
+	}
+	w, err := truth.New(r.o.Dir, source(r.o.Seed, c.ID, q.era))
+	if err != nil {
+		o.Verdict, o.Got = Failed, err.Error()
+		return o
+	}
+	p := &player{run: r, c: c, era: q.era, w: w, started: began}
+	var stop context.CancelFunc
+	p.ctx, stop = context.WithTimeout(ctx, r.o.Timeout*time.Duration(len(c.Steps)+2)+r.o.Race)
+	err = p.play()
+	stop()
+	o.Transcript, o.Evidence, o.Got = p.lines, p.evidence, w.Blank(strings.Join(p.got, "; "))
+	var not *unfit
+	switch {
+	case errors.As(err, &not), errors.Is(err, errForm), errors.Is(err, os.ErrPermission):
+		o.Verdict, o.Got, o.Evidence = Skipped, err.Error(), nil
+	case len(p.evidence) > 0:
+		o.Verdict = Fell
+	case err != nil:
+		o.Verdict, o.Got = Failed, w.Blank(err.Error())
+	default:
+		o.Verdict = Held
+	}
+	if r.o.Keep && (o.Verdict == Fell || o.Verdict == Failed) {
+		o.Evidence = append(o.Evidence, "the tree is kept in "+w.Dir)
+		return o
+	}
+	if err := w.Remove(); err != nil {
+		o.Evidence = append(o.Evidence, "the tree could not be removed: "+err.Error())
+	}
+	return o
+}
+
+// unfit says why a case cannot be put to this server; empty if it can.
+func (r *suite) unfit(q question) string {
+	if !slices.Contains(r.subject.Eras, q.era) {
+		return "the server does not speak this era"
+	}
+	for _, s := range q.c.Steps {
+		if _, ok := r.profile.Ops[s.Op]; s.Op != "" && !ok {
+			return "no tool for " + s.Op
+		}
+		if s.Era != "" && !slices.Contains(r.subject.Eras, s.Era) {
+			return "the server does not speak the other era"
+		}
+	}
+	if len(q.c.Storm) > 0 && r.o.Race <= 0 {
+		return "races were not asked for"
+	}
+	if q.c.Pipe && r.server.URL != "" {
+		return "messages over HTTP have no order"
+	}
+	if q.c.Dirs != nil {
+		if _, err := arguments(r.server.Command, q.c.Dirs); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,159 @@
+// Package truth is what a judge knows of the disk: a throw-away tree with canaries, and exact looks at it.
+//
+// A World is made below one new directory and removed with it. What lies outside the granted directories holds random
+// canaries, in texts and in names, that nobody sends; when one comes back, something leaked, whatever the server says. A
+// Look holds content, names, kinds, identities, modes and times, so that what was done to the tree is seen as well.
+package truth
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// World is one throw-away tree:
+//
+//	ws/app  ws/docs      the directories that may be granted
+//	ws/app-secrets       a sibling whose name begins like a granted one
+//	out                  beside them, never granted
+//	home  cwd  tmp       the server's home, working directory and temporary files
+type World struct {
+	Dir      string
+	canaries []string
+	seed     func() uint64
+}
+
+// Mark is the part that all canaries and inside texts have in common; a search for it finds every file.
+const Mark = "rbp"
+
+// New makes a world below parent ("" is the system's temporary directory) with texts from seed.
+func New(parent string, seed func() uint64) (*World, error) {
+	dir, err := os.MkdirTemp(parent, "rootbound-probe-")
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	w := &World{Dir: dir, seed: seed}
+	for _, d := range []string{"ws/app/src", "ws/docs", "ws/app-secrets", "out/sub", "home", "cwd", "tmp"} {
+		if err := os.MkdirAll(dir+"/"+d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range []string{"ws/app/src/main.txt", "ws/docs/guide.txt"} {
+		if err := os.WriteFile(dir+"/"+f, []byte(w.Inside()+"\n"), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range []string{"out/secret.txt", "out/sub/inner.txt", "ws/app-secrets/s.txt", "home/secret.txt", "cwd/cwd-only.txt", "out/" + w.Canary() + ".txt"} {
+		if err := os.WriteFile(dir+"/"+f, []byte(w.Canary()+"\n"), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	for link, to := range map[string]string{"inlink": "src", "outlink": "../../out"} {
+		if err := os.Symlink(to, dir+"/ws/app/"+link); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// Remove takes the world away, also where modes forbid it.
+func (w *World) Remove() error {
+	if err := os.RemoveAll(w.Dir); err == nil {
+		return nil
+	}
+	filepath.WalkDir(w.Dir, func(p string, d os.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(w.Dir)
+}
+
+// Fill replaces names in braces by the world's directories, {hex:DIGITS} by bytes and {times:N:TEXT} by repetition.
+func (w *World) Fill(s string) string {
+	s = strings.NewReplacer("{app}", w.Dir+"/ws/app", "{docs}", w.Dir+"/ws/docs", "{ws}", w.Dir+"/ws", "{out}", w.Dir+"/out",
+		"{home}", w.Dir+"/home", "{cwd}", w.Dir+"/cwd", "{w}", w.Dir).Replace(s)
+	s = replace(s, "{hex:", func(digits string) string {
+		b, _ := hex.DecodeString(digits)
+		return string(b)
+	})
+	return replace(s, "{times:", func(arg string) string {
+		count, text, _ := strings.Cut(arg, ":")
+		n, _ := strconv.Atoi(count)
+		return strings.Repeat(text, n)
+	})
+}
+
+func replace(s, open string, by func(string) string) string {
+	for {
+		head, rest, ok := strings.Cut(s, open)
+		arg, tail, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			return s
+		}
+		s = head + by(arg) + tail
+	}
+}
+
+// Blank replaces the world's directory and its canaries by names, so that two runs read alike.
+func (w *World) Blank(s string) string {
+	s = strings.ReplaceAll(s, w.Dir, "{w}")
+	for _, c := range w.canaries {
+		s = strings.ReplaceAll(s, c, "CANARY")
+	}
+	return s
+}
+
+// Canary is a new text that must never come back.
+func (w *World) Canary() string {
+	c := fmt.Sprintf("%sx%016x", Mark, w.seed())
+	w.canaries = append(w.canaries, c)
+	return c
+}
+
+// Inside is a new text for a file that may be read.
+func (w *World) Inside() string { return fmt.Sprintf("%si%016x", Mark, w.seed()) }
+
+// Leaked reports whether bytes hold a canary, plainly or in base64.
+func (w *World) Leaked(b []byte) bool {
+	for _, c := range w.canaries {
+		if Holds(b, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// Holds reports whether bytes hold the text, plainly or in base64 at any of the three positions.
+func Holds(b []byte, text string) bool {
+	if bytes.Contains(b, []byte(text)) {
+		return true
+	}
+	for shift := range 3 {
+		// Drop what depends on neighbours: the first group where shifted, and the last.
+		coded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
+		if bytes.Contains(b, []byte(coded[(shift*8+5)/6:len(coded)-1-len(text)%3])) {
+			return true
+		}
+	}
+	return false
+}
+
+// Granted reports whether a path lies in a directory that may be granted.
+func (w *World) Granted(path string) bool {
+	for _, d := range []string{"/ws/app", "/ws/docs"} {
+		if path == w.Dir+d || strings.HasPrefix(path, w.Dir+d+"/") {
+			return true
+		}
+	}
+	return false
+}

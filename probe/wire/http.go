@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// web carries messages over Streamable HTTP. What the server wants to know comes on the stream of the request it belongs
+// to; the separate stream of the legacy era is not opened.
+type web struct {
+	c       *Conn
+	child   *child // nil: the server runs already
+	client  *http.Client
+	mu      sync.Mutex
+	session string
+	streams sync.WaitGroup
+}
+
+func dial(ctx context.Context, c *Conn) (carrier, error) {
+	w := &web{c: c, client: &http.Client{Transport: &http.Transport{}}}
+	if len(c.o.Argv) == 0 {
+		return w, nil
+	}
+	ch, in, out, err := start(c.o)
+	if err != nil {
+		return nil, err
+	}
+	w.child = ch
+	w.streams.Go(func() { io.Copy(io.Discard, out); out.Close(); in.Close() })
+	if err := listening(ctx, c.o.URL, ch); err != nil {
+		w.close(0)
+		return nil, err
+	}
+	return w, nil
+}
+
+// listening waits until somebody accepts connections there.
+func listening(ctx context.Context, address string, ch *child) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if conn, err := net.Dial("tcp", u.Host); err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-tick.C:
+		case <-ch.exited:
+			return fmt.Errorf("%w: %s%s", ErrGone, ch.cmd.ProcessState, lastWords(ch.tail.String()))
+		case <-ctx.Done():
+			return fmt.Errorf("%w: nobody listens at %s", ErrSilent, u.Host)
+		}
+	}
+}
+
+func (w *web) send(_ context.Context, lines ...[]byte) error {
+	for _, l := range lines {
+		var m message
+		if err := json.Unmarshal(l, &m); err != nil {
+			return err
+		}
+		if m.Method != "" && len(m.ID) > 0 && m.Method != "initialize" {
+			w.streams.Go(func() { w.post(m, l) }) // its stream may stay open as long as the call
+			continue
+		}
+		w.post(m, l)
+	}
+	return nil
+}
+
+func (w *web) post(m message, line []byte) {
+	req, err := http.NewRequestWithContext(w.c.ctx, http.MethodPost, w.c.o.URL, bytes.NewReader(line))
+	if err != nil {
+		w.c.fail(err)
+		return
+	}
+	h := req.Header
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "application/json, text/event-stream")
+	w.address(h, m)
+	res, err := w.client.Do(req)
+	if err != nil {
+		if w.c.ctx.Err() == nil {
+			w.c.fail(fmt.Errorf("%w: %v", ErrGone, errors.Unwrap(err)))
+		}
+		return
+	}
+	defer res.Body.Close()
+	if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+		w.mu.Lock()
+		w.session = id
+		w.mu.Unlock()
+	}
+	body := io.LimitReader(res.Body, int64(w.c.o.Line)+1)
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		w.events(body)
+		return
+	}
+	raw, err := io.ReadAll(body)
+	switch {
+	case len(raw) > w.c.o.Line:
+		w.c.fail(fmt.Errorf("%w: a message of more than %d bytes", ErrFlood, w.c.o.Line))
+	case len(m.ID) == 0 || m.Method == "": // a notification or an answer: nothing comes back
+	case err == nil && json.Valid(raw) && len(bytes.TrimSpace(raw)) > 0:
+		w.c.take(raw)
+	default: // refused below the protocol: give the caller an answer all the same
+		text, _ := json.Marshal(fmt.Sprintf("HTTP %s: %s", res.Status, clip(raw, 200)))
+		w.c.take(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":%s}}`, m.ID, text))
+	}
+}
+
+// address sets the headers that both eras route by.
+func (w *web) address(h http.Header, m message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.session != "" {
+		h.Set("Mcp-Session-Id", w.session)
+	}
+	var p struct {
+		Name string         `json:"name"`
+		Meta map[string]any `json:"_meta"`
+	}
+	json.Unmarshal(m.Params, &p)
+	version, modern := p.Meta["io.modelcontextprotocol/protocolVersion"].(string)
+	switch {
+	case modern:
+		h.Set("Mcp-Protocol-Version", version)
+		h.Set("Mcp-Method", m.Method)
+		h.Del("Mcp-Session-Id")
+		if p.Name != "" {
+			h.Set("Mcp-Name", headerText(p.Name))
+		}
+	case m.Method != "initialize":
+		h.Set("Mcp-Protocol-Version", Legacy)
+	}
+}
+
+func headerText(s string) string {
+	for _, r := range s {
+		if r < 0x20 || r > 0x7e {
+			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+		}
+	}
+	return s
+}
+
+// events reads server-sent events; each one's data is a message.
+func (w *web) events(body io.Reader) {
+	in := bufio.NewScanner(body)
+	in.Buffer(nil, w.c.o.Line)
+	var data []byte
+	for in.Scan() {
+		line := in.Bytes()
+		if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = append(data, bytes.TrimPrefix(rest, []byte(" "))...)
+		}
+		if len(line) == 0 && len(data) > 0 {
+			w.c.take(data)
+			data = nil
+		}
+	}
+	if errors.Is(in.Err(), bufio.ErrTooLong) {
+		w.c.fail(fmt.Errorf("%w: a message of more than %d bytes", ErrFlood, w.c.o.Line))
+	}
+}
+
+func (w *web) close(patience time.Duration) string {
+	w.c.cancel() // ends the streams
+	end := "left running"
+	if w.child != nil {
+		w.child.end(0)
+		end = "had to be ended" // nothing asks a server on a socket to leave
+	}
+	w.streams.Wait()
+	w.client.CloseIdleConnections()
+	return end
+}
+
+func (w *web) stderr() string {
+	if w.child == nil {
+		return ""
+	}
+	return w.child.tail.String()
+}

@@ -1,0 +1,437 @@
+// Package wire is a client of MCP for judging servers: raw JSON-RPC over a child's pipes or over Streamable HTTP.
+//
+// It is no SDK, because a judge needs what an SDK forbids: answers that come late, malformed or never, messages written
+// behind each other in one piece, paths that are not UTF-8. It trusts the server with nothing: lines, messages and
+// patience are bounded, and when a Conn is closed nothing that the server started is left running.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Revisions that stand for the two eras.
+const (
+	Legacy = "2025-11-25"
+	Modern = "2026-07-28"
+)
+
+const (
+	defaultLine = 16 << 20 // bytes of one message; the largest answer a client should ever have to take
+	unasked     = 20000    // messages that answer nothing, before a server counts as flooding
+)
+
+// What can end a connection. Each comes wrapped in a text that says more.
+var (
+	ErrGone    = errors.New("the server ended")
+	ErrGarbage = errors.New("the server wrote what is no JSON-RPC message")
+	ErrFlood   = errors.New("the server wrote without bound")
+	ErrSilent  = errors.New("no answer")
+)
+
+// Answer is what the client says when it is asked for its roots. The zero value is an empty list.
+type Answer struct {
+	Roots  []string        // URIs, in order
+	Raw    json.RawMessage // the whole result instead of Roots
+	Code   int             // a JSON-RPC error instead of a result
+	Silent bool            // never answer
+}
+
+func (a Answer) result() any {
+	if a.Raw != nil {
+		return a.Raw
+	}
+	roots := make([]map[string]json.RawMessage, len(a.Roots))
+	for i, u := range a.Roots {
+		roots[i] = map[string]json.RawMessage{"uri": Text(u)}
+	}
+	return map[string]any{"roots": roots}
+}
+
+// Options say how a server is reached and what the client declares.
+type Options struct {
+	Argv []string // the server's command; with URL: started first, then reached there
+	Dir  string
+	Env  []string // whole environment
+	Mark string   // part of a value in Env, NAME=Mark., that no other process has; what holds it is ended at Close
+	URL  string   // Streamable HTTP; empty: the child's pipes
+
+	Version string               // Legacy or Modern; empty: Legacy
+	Roots   func(ask int) Answer // nil: roots are not declared; ask counts from 0; may block
+	Line    int                  // largest message in bytes; 0: 16 MiB
+	See     func(in bool, message []byte)
+}
+
+// RPCError is a JSON-RPC error answer.
+type RPCError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *RPCError) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
+
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *RPCError       `json:"error,omitempty"`
+}
+
+// carrier moves messages. send gets whole lines, more than one if they are to arrive in one piece.
+type carrier interface {
+	send(ctx context.Context, lines ...[]byte) error
+	close(patience time.Duration) string // how the server ended
+	stderr() string
+}
+
+// Conn is one client of one server. Safe for concurrent use.
+type Conn struct {
+	o      Options
+	line   carrier
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	next   atomic.Int64
+	asks   atomic.Int64
+
+	mu     sync.Mutex
+	wait   map[int64]chan message
+	idle   int // messages that answered nothing
+	err    error
+	gone   chan struct{} // closed when err is set
+	asked  chan struct{} // closed and replaced at each question for roots
+	corked [][]byte
+	cork   bool
+	busy   sync.WaitGroup
+}
+
+// Open starts or reaches the server. Close must be called.
+func Open(ctx context.Context, o Options) (*Conn, error) {
+	if o.Version == "" {
+		o.Version = Legacy
+	}
+	if o.Line == 0 {
+		o.Line = defaultLine
+	}
+	c := &Conn{o: o, wait: map[int64]chan message{}, gone: make(chan struct{}), asked: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	var err error
+	if o.URL != "" {
+		c.line, err = dial(ctx, c)
+	} else {
+		c.line, err = spawn(c)
+	}
+	if err != nil {
+		c.cancel()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connection and everything the server started, and says how the server ended.
+func (c *Conn) Close(patience time.Duration) string {
+	end := c.line.close(patience)
+	c.cancel()
+	c.fail(ErrGone)
+	c.busy.Wait()
+	return end
+}
+
+// Stderr is the last part of what the server wrote there.
+func (c *Conn) Stderr() string { return c.line.stderr() }
+
+// Err is why the connection ended; nil while it lives.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *Conn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+		close(c.gone)
+	}
+}
+
+// take is called by carriers with each message that came.
+func (c *Conn) take(raw []byte) {
+	if c.o.See != nil {
+		c.o.See(true, raw)
+	}
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil || m.Method == "" && m.Result == nil && m.Error == nil {
+		c.fail(fmt.Errorf("%w: %q", ErrGarbage, clip(raw, 80)))
+		return
+	}
+	if m.Method != "" && len(m.ID) > 0 {
+		c.mu.Lock()
+		if c.err == nil {
+			c.busy.Add(1)
+			go c.answer(m) // an answer may be late on purpose; the reader goes on
+		}
+		c.mu.Unlock()
+		return
+	}
+	var id int64
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.Method == "" && json.Unmarshal(m.ID, &id) == nil && c.wait[id] != nil {
+		c.wait[id] <- m
+		delete(c.wait, id)
+		return
+	}
+	if c.idle++; c.idle > unasked && c.err == nil {
+		c.err = fmt.Errorf("%w: %d messages that answer nothing", ErrFlood, c.idle)
+		close(c.gone)
+	}
+}
+
+// answer serves a request of the server.
+func (c *Conn) answer(m message) {
+	defer c.busy.Done()
+	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
+	switch {
+	case m.Method == "ping":
+		reply["result"] = struct{}{}
+	case m.Method == "roots/list" && c.o.Roots != nil:
+		a := c.ask()
+		switch {
+		case a.Silent:
+			return
+		case a.Code != 0:
+			reply["error"] = RPCError{Code: a.Code, Message: "roots are not available"}
+		default:
+			reply["result"] = a.result()
+		}
+	default:
+		reply["error"] = RPCError{Code: -32601, Message: "method not found"}
+	}
+	c.send(c.ctx, reply)
+}
+
+// ask lets the script answer one question for roots.
+func (c *Conn) ask() Answer {
+	n := int(c.asks.Add(1) - 1)
+	c.mu.Lock()
+	close(c.asked)
+	c.asked = make(chan struct{})
+	c.mu.Unlock()
+	return c.o.Roots(n)
+}
+
+// Asks is how often the server asked for the roots; the channel is closed at the next question.
+func (c *Conn) Asks() (int, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int(c.asks.Load()), c.asked
+}
+
+func (c *Conn) send(ctx context.Context, v any) error {
+	line, err := encode(v)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if c.cork {
+		c.corked = append(c.corked, line)
+		c.mu.Unlock()
+		return nil
+	}
+	c.mu.Unlock()
+	return c.write(ctx, line)
+}
+
+func (c *Conn) write(ctx context.Context, lines ...[]byte) error {
+	if c.o.See != nil {
+		for _, l := range lines {
+			c.o.See(false, l)
+		}
+	}
+	if err := c.line.send(ctx, lines...); err != nil {
+		if had := c.Err(); had != nil {
+			return had
+		}
+		return fmt.Errorf("%w: %v", ErrGone, err)
+	}
+	return nil
+}
+
+// Cork holds back what is sent until Uncork, which writes it in one piece.
+func (c *Conn) Cork() {
+	c.mu.Lock()
+	c.cork = true
+	c.mu.Unlock()
+}
+
+// Uncork writes what was held back.
+func (c *Conn) Uncork() error {
+	c.mu.Lock()
+	lines := c.corked
+	c.cork, c.corked = false, nil
+	c.mu.Unlock()
+	if len(lines) == 0 {
+		return nil
+	}
+	return c.write(c.ctx, lines...)
+}
+
+// Pending is a request on its way.
+type Pending struct {
+	c  *Conn
+	id int64
+	ch chan message
+}
+
+// Post sends a request without waiting for its answer. version names the era of this request; empty is the connection's.
+func (c *Conn) Post(ctx context.Context, version, method string, params map[string]any) (*Pending, error) {
+	p := &Pending{c: c, id: c.next.Add(1), ch: make(chan message, 1)}
+	c.mu.Lock()
+	c.wait[p.id] = p.ch
+	c.mu.Unlock()
+	if version == "" {
+		version = c.o.Version
+	}
+	req := map[string]any{"jsonrpc": "2.0", "id": p.id, "method": method}
+	if params = c.envelope(version, params); params != nil {
+		req["params"] = params
+	}
+	return p, c.send(ctx, req)
+}
+
+// Wait waits for the answer. The error is an *RPCError, ErrSilent when ctx ended first, or what ended the connection.
+func (p *Pending) Wait(ctx context.Context) (json.RawMessage, error) {
+	select {
+	case m := <-p.ch:
+		return done(m)
+	default:
+	}
+	select {
+	case m := <-p.ch:
+		return done(m)
+	case <-ctx.Done():
+		p.c.mu.Lock()
+		delete(p.c.wait, p.id)
+		p.c.mu.Unlock()
+		return nil, ErrSilent
+	case <-p.c.gone:
+		select {
+		case m := <-p.ch: // it came before the end
+			return done(m)
+		default:
+			return nil, p.c.Err()
+		}
+	}
+}
+
+func done(m message) (json.RawMessage, error) {
+	if m.Error != nil {
+		return nil, m.Error
+	}
+	return m.Result, nil
+}
+
+// envelope adds what the modern era wants in each request.
+func (c *Conn) envelope(version string, params map[string]any) map[string]any {
+	if version != Modern {
+		return params
+	}
+	with := map[string]any{"_meta": map[string]any{
+		"io.modelcontextprotocol/protocolVersion":    Modern,
+		"io.modelcontextprotocol/clientInfo":         clientInfo(),
+		"io.modelcontextprotocol/clientCapabilities": c.capabilities(version),
+	}}
+	for k, v := range params {
+		with[k] = v
+	}
+	return with
+}
+
+func (c *Conn) capabilities(version string) map[string]any {
+	switch {
+	case c.o.Roots == nil:
+		return map[string]any{}
+	case version == Modern:
+		return map[string]any{"roots": struct{}{}}
+	}
+	return map[string]any{"roots": map[string]bool{"listChanged": true}}
+}
+
+func clientInfo() map[string]string {
+	return map[string]string{"name": "rootbound-probe", "version": "1"}
+}
+
+// Request is Post and Wait.
+func (c *Conn) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
+	p, err := c.Post(ctx, "", method, params)
+	if err != nil {
+		return nil, err
+	}
+	return p.Wait(ctx)
+}
+
+// Hello does the handshake of the connection's era and returns what the server says of itself.
+func (c *Conn) Hello(ctx context.Context) (json.RawMessage, error) {
+	if c.o.Version == Modern {
+		return c.Request(ctx, "server/discover", nil)
+	}
+	res, err := c.Request(ctx, "initialize", map[string]any{
+		"protocolVersion": c.o.Version, "capabilities": c.capabilities(c.o.Version), "clientInfo": clientInfo(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return res, c.send(ctx, map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+// RootsChanged tells a legacy server that the list changed; in the modern era there is nothing to tell.
+func (c *Conn) RootsChanged(ctx context.Context) error {
+	if c.o.Version == Modern {
+		return nil
+	}
+	return c.send(ctx, map[string]any{"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Text is a JSON string that holds the bytes of s as they are, also where they are no UTF-8; encoding/json would replace
+// them.
+func Text(s string) json.RawMessage {
+	const hex = "0123456789abcdef"
+	out := append(make([]byte, 0, len(s)+2), '"')
+	for _, b := range []byte(s) {
+		switch {
+		case b == '"' || b == '\\':
+			out = append(out, '\\', b)
+		case b < 0x20:
+			out = append(out, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+		default:
+			out = append(out, b)
+		}
+	}
+	return append(out, '"')
+}
+
+func clip(b []byte, n int) []byte {
+	if len(b) > n {
+		return b[:n]
+	}
+	return b
+}
