@@ -162,4 +162,5 @@ type Project struct {
 	DenyHardlinks bool // hardlinks: deny, for reads; never a boundary
 	MovesAcross   bool // moves: across
 	CopyAcross    bool // copy_across: true
+	ProposeWrites bool // writes: propose; a change needs a person's agreement
 }

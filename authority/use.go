@@ -13,11 +13,22 @@ import (
 // for concurrent use; Origin is set before the request is served.
 type Use struct {
 	Origin *rootbound.Origin
+	Agreed Agreement // to the change this request makes; set before it is made
 
 	s    *Snapshot
 	done atomic.Bool
 	gone atomic.Bool
 }
+
+// Agreement is how a person agreed to a change, in the words of the decision record. The zero value: nobody was asked.
+type Agreement string
+
+// The agreements. What a client says its user agreed to is weaker than what a person does at a terminal: a program could
+// answer in their place.
+const (
+	AtTerminal    Agreement = "terminal"
+	ByElicitation Agreement = "elicitation"
+)
 
 // Snapshot is what the request may touch. Its handles are good until Release.
 func (u *Use) Snapshot() *Snapshot { return u.s }

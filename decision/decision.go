@@ -84,6 +84,7 @@ type Record struct {
 	Reason   rootbound.Reason `json:"reason,omitempty"`
 	Detail   string           `json:"detail,omitempty"`
 	Rules    []string         `json:"rules,omitempty"`
+	Agreed   string           `json:"agreed,omitempty"` // how a person agreed to the change: terminal, or the weaker elicitation
 	Enforced bool             `json:"enforced"`
 	Shadow   string           `json:"shadow,omitempty"`
 	Outcome  *Outcome         `json:"outcome,omitempty"` // phase completed

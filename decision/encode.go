@@ -85,6 +85,7 @@ func (r *Record) AppendJSON(b []byte) []byte {
 	e.str("reason", string(r.Reason))
 	e.str("detail", r.Detail)
 	e.list("rules", r.Rules)
+	e.str("agreed", r.Agreed)
 	e.bool("enforced", r.Enforced)
 	e.str("shadow", r.Shadow)
 	e.outcome(r.Outcome)

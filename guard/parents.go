@@ -44,7 +44,7 @@ func (g *Guard) lacking(t *Target, p spelling.Place) (at beneath.Ref, project *r
 	if err := t.locate(at, e.Mark(), e.Linked(), &project, &rel); err != nil {
 		return at, nil, "", err
 	}
-	if err := t.right(project, rootbound.Create); err != nil {
+	if err := t.right(project, t.creates()); err != nil {
 		return at, project, rel, err
 	}
 	pol, err := g.policy(project)
@@ -73,7 +73,7 @@ func (g *Guard) judgeBelowMissing(t *Target, p spelling.Place) error {
 	if err != nil {
 		return err
 	}
-	t.need = rootbound.Create
+	t.need = t.creates()
 	if err := t.right(project, t.need|t.req.Need); err != nil {
 		return err
 	}

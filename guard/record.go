@@ -35,6 +35,9 @@ func (t *Target) record(err error) error {
 	if t.use != nil && t.use.Origin != nil {
 		r.SetOrigin(t.use.Origin)
 	}
+	if t.use != nil && t.req.Op.Mutates() {
+		r.Agreed = string(t.use.Agreed)
+	}
 	if r.Correlate == "" {
 		r.Correlate = t.group
 	}

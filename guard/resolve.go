@@ -17,7 +17,7 @@ import (
 // drop.
 func (g *Guard) judge(ctx context.Context, t *Target) error {
 	t.touch()
-	mutation := t.req.Op.Mutates()
+	mutation := t.req.Op.Mutates() || t.req.Op == rootbound.OpPropose
 	places, err := g.spell(t, t.req.Root, t.req.Path, mutation)
 	if err != nil {
 		return err
@@ -43,6 +43,8 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 		return g.judgeObject(ctx, t, places, beneath.Any)
 	case rootbound.OpCreate, rootbound.OpWrite, rootbound.OpEdit:
 		return g.judgeEntry(t, places[0])
+	case rootbound.OpPropose:
+		return g.judgePropose(t, places[0])
 	case rootbound.OpMkdir:
 		return g.judgeMkdir(t, places[0])
 	case rootbound.OpMove:
@@ -191,14 +193,6 @@ func join(a, b string) string {
 		return a
 	}
 	return a + "/" + b
-}
-
-// right checks the rights of a project.
-func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
-	if missing := need &^ p.Rights; missing != 0 {
-		return &rootbound.Error{Reason: rootbound.RightMissing, Detail: "missing " + strings.Join(missing.Names(), ", "), Root: p.ID}
-	}
-	return nil
 }
 
 // judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.

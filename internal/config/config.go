@@ -22,6 +22,7 @@
 //	    hardlinks: allow              # allow, deny
 //	    moves: within                 # within, across
 //	    copy_across: false
+//	    writes: direct                # direct, propose
 //	environments:                     # chosen by --env or ROOTBOUND_ENV, laid over the rest
 //	  ci:
 //	    only: [app]                   # the projects that are served

@@ -101,7 +101,7 @@ func (d *decoder) where(at position) string {
 }
 
 var projectKeys = []string{
-	"id", "dir", "rights", "deny", "allow_extensions", "max_read", "max_write", "presets", "mounts", "hardlinks", "moves", "copy_across",
+	"id", "dir", "rights", "deny", "allow_extensions", "max_read", "max_write", "presets", "mounts", "hardlinks", "moves", "copy_across", "writes",
 }
 
 func (d *decoder) projects(n *node) {
@@ -220,6 +220,8 @@ func (d *decoder) projectKey(p *rootbound.Project, f field) {
 		p.DenyHardlinks = d.choice(v, f.name, "allow", "deny") == "deny"
 	case "moves":
 		p.MovesAcross = d.choice(v, f.name, "within", "across") == "across"
+	case "writes":
+		p.ProposeWrites = d.choice(v, f.name, "direct", "propose") == "propose"
 	case "copy_across":
 		p.CopyAcross = d.truth(v, f.name)
 	default:

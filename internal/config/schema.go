@@ -123,6 +123,7 @@ func projectSchema() object {
 		"mounts":      described(either("allow", "deny"), "deny: mount points below the project are not crossed"),
 		"hardlinks":   described(either("allow", "deny"), "deny: files with several names are not read"),
 		"moves":       described(either("within", "across"), "across: files may move to another project that says so too"),
+		"writes":      described(either("direct", "propose"), "propose: changes are proposed and made when a person agrees"),
 		"copy_across": described(shape{kind: aSwitch}.schema(), "a move to another file system copies, compares and removes"),
 	}
 }

@@ -91,6 +91,7 @@ func projectLines(p *rootbound.Project) []string {
 	add(p.DenyHardlinks, "hardlinks: deny")
 	add(p.MovesAcross, "moves: across")
 	add(p.CopyAcross, "copy_across: true")
+	add(p.ProposeWrites, "writes: propose")
 	return out
 }
 

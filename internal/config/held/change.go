@@ -192,6 +192,7 @@ func fields(a, b Grant) (wider, narrower []string) {
 		{"hardlinks denied", a.DenyHardlinks, b.DenyHardlinks, false},
 		{"moves across projects", a.MovesAcross, b.MovesAcross, true},
 		{"copies across file systems", a.CopyAcross, b.CopyAcross, true},
+		{"changes need a person's agreement", a.ProposeWrites, b.ProposeWrites, false},
 	} {
 		if f.a != f.b {
 			say(f.b == f.widens, "%s: %t, was %t", f.name, f.b, f.a)

@@ -190,6 +190,7 @@ func meet(b, w Grant) Grant {
 	m.DenyHardlinks = b.DenyHardlinks || w.DenyHardlinks
 	m.MovesAcross = b.MovesAcross && w.MovesAcross
 	m.CopyAcross = b.CopyAcross && w.CopyAcross
+	m.ProposeWrites = b.ProposeWrites || w.ProposeWrites
 	m.Shut = m.Shut || m.Rights == 0
 	return m
 }

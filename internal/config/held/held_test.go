@@ -71,7 +71,7 @@ func able(projects []rootbound.Project, abs string) (out []string) {
 	}
 	for name, may := range map[string]bool{
 		"credentials": in.LiftCredentials, "execution": in.LiftExecution, "mounts": !in.DenyMounts, "hardlinks": !in.DenyHardlinks,
-		"across": in.MovesAcross, "copy": in.CopyAcross,
+		"across": in.MovesAcross, "copy": in.CopyAcross, "direct": !in.ProposeWrites,
 	} {
 		if may {
 			out = append(out, name)
@@ -92,6 +92,7 @@ func genProject(t *rapid.T, id rootbound.RootID, dir string) rootbound.Project {
 		LiftCredentials: rapid.Bool().Draw(t, "credentials"), LiftExecution: rapid.Bool().Draw(t, "execution"),
 		DenyMounts: rapid.Bool().Draw(t, "mounts"), DenyHardlinks: rapid.Bool().Draw(t, "hardlinks"),
 		MovesAcross: rapid.Bool().Draw(t, "moves"), CopyAcross: rapid.Bool().Draw(t, "copy"),
+		ProposeWrites: rapid.Bool().Draw(t, "writes"),
 	}
 }
 

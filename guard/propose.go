@@ -1,0 +1,93 @@
+package guard
+
+import (
+	"io/fs"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/spelling"
+)
+
+// changes are the rights that a change needs; where writes: propose they need a person's agreement too.
+const changes = rootbound.Create | rootbound.Write | rootbound.Move | rootbound.Delete
+
+// right checks the rights of a project.
+func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
+	missing := need &^ p.Rights
+	if missing == 0 && (need&changes == 0 || !p.ProposeWrites || t.use.Agreed != "") {
+		return nil
+	}
+	e := &rootbound.Error{Reason: rootbound.RightMissing, Detail: "writes: propose", Root: p.ID}
+	if missing != 0 {
+		e.Detail = "missing " + strings.Join(missing.Names(), ", ")
+	}
+	if need&changes != 0 && p.Rights.Has(rootbound.Propose) {
+		e.Next = "Propose the change with propose_patch: a person can agree to it."
+	}
+	return e
+}
+
+// creates is the right that making something needs: to plan it takes less than to do it.
+func (t *Target) creates() rootbound.Rights {
+	if t.req.Op == rootbound.OpPropose {
+		return rootbound.Propose
+	}
+	return rootbound.Create
+}
+
+// judgePropose resolves a file that a plan is to change, make or remove: by the rules of a change, and without an effect.
+// What is there is read, so that needs read. A final link is not followed: patches are for files.
+func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
+	if err := g.mutable(t, p); err != nil {
+		return err
+	}
+	t.need = rootbound.Propose
+	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
+	if rootbound.ReasonOf(err) == rootbound.ParentMissing {
+		err := g.judgeBelowMissing(t, p)
+		t.missing = nil // nothing is made
+		return err
+	}
+	if err != nil {
+		return g.veil(t, p, err, true)
+	}
+	defer e.Close()
+	if err := t.stays(e, p); err != nil {
+		return err
+	}
+	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+		return err
+	}
+	now, err := e.Lstat()
+	switch {
+	case rootbound.ReasonOf(err) == rootbound.NotFound:
+		now = beneath.Info{}
+	case err != nil:
+		return g.veil(t, p, err, true)
+	}
+	// Judged before it is opened, so that what is denied is denied whether or not it is there.
+	if err := g.judgeReached(t, t.project, t.rel, now, e.At(), true); err != nil {
+		return err
+	}
+	t.need |= t.req.Need
+	if now.ID == (beneath.ObjectID{}) {
+		return t.right(t.project, t.need)
+	}
+	t.need |= rootbound.Read
+	if err := t.right(t.project, t.need); err != nil {
+		return err
+	}
+	if now.Mode&fs.ModeSymlink != 0 {
+		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "a symbolic link", Next: "Use the path of the file it leads to: patches never make, change or remove links."}
+	}
+	o, err := e.Open(beneath.File)
+	if err != nil {
+		return g.veil(t, p, err, true)
+	}
+	t.obj = o
+	if t.project.DenyMounts && o.Crossed() {
+		return t.mounts()
+	}
+	return t.readable(o.Info())
+}
