@@ -81,6 +81,16 @@ func (t *tool) request(a *wire.Arguments) guard.Request {
 	if dest := t.named(destination); dest != "" {
 		r.Dest, r.DestRoot = a.Text(dest, true), r.Root
 	}
+	for _, f := range t.in {
+		switch f.Name {
+		case overwriteField.Name:
+			r.Overwrite = a.Truth(f.Name)
+		case parentsField.Name:
+			r.Parents = a.Truth(f.Name)
+		case recursiveField.Name:
+			r.Recursive = a.Truth(f.Name)
+		}
+	}
 	return r
 }
 

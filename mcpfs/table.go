@@ -7,20 +7,24 @@ import (
 
 // Arguments. Those of the classic server keep its types and bounds; ours are optional.
 var (
-	pathField    = must("path", `{"type":"string","description":"File or directory, relative to the project (preferred) or absolute below an allowed directory"}`).as(object)
-	rootField    = may("root", `{"type":"string","description":"Project id, root id or root name that relative paths start in; needed for changes when several projects are served"}`).as(root)
-	headField    = may("head", `{"type":"number","description":"Only the first N lines; a whole number, 0 or more"}`)
-	tailField    = may("tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does; a whole number, 0 or more"}`)
-	lineField    = may("line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`)
-	linesField   = may("lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`)
-	offsetField  = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`)
-	cursorField  = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
-	excludeField = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
-	versionField = may("expected_version", `{"type":"string","description":"structuredContent.version of the read this change is based on, or absent for a file that must not exist; anything else there is a version_conflict"}`)
+	pathField      = must("path", `{"type":"string","description":"File or directory, relative to the project (preferred) or absolute below an allowed directory"}`).as(object)
+	rootField      = may("root", `{"type":"string","description":"Project id, root id or root name that relative paths start in; needed for changes when several projects are served"}`).as(root)
+	headField      = may("head", `{"type":"number","description":"Only the first N lines; a whole number, 0 or more"}`)
+	tailField      = may("tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does; a whole number, 0 or more"}`)
+	lineField      = may("line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`)
+	linesField     = may("lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`)
+	offsetField    = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`)
+	cursorField    = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
+	excludeField   = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
+	versionField   = may("expected_version", `{"type":"string","description":"structuredContent.version of the read this change is based on, or absent for a file that must not exist; anything else there is a version_conflict"}`)
+	overwriteField = may("overwrite", `{"type":"boolean","default":false,"description":"Replace a file that exists at destination"}`)
+	parentsField   = may("create_parents", `{"type":"boolean","default":false,"description":"Make the directories that are missing above it"}`)
+	recursiveField = may("recursive", `{"type":"boolean","default":false,"description":"Delete a directory with all that it holds"}`)
 )
 
 // Schemas of results.
 var (
+	undoOut    = may("undo", `{"type":"string","description":"What was replaced or deleted is kept: a person can bring it back with rootbound undo and this id"}`)
 	versionOut = may("version", `{"type":"string","description":"Opaque version of the file, for expected_version"}`)
 	cutOut     = may("truncated", `{"type":"boolean","description":"The answer was cut"}`)
 	nextOut    = may("next", `{"type":"object","description":"Arguments that go on where the answer was cut, to be sent beside the same others"}`)
@@ -34,7 +38,7 @@ const editsSchema = `{"type":"array","description":"Replacements, made one after
 	`"newText":{"type":"string","description":"Text to put there"},` +
 	`"replaceAll":{"type":"boolean","description":"Replace every occurrence of oldText"}},"required":["oldText","newText"]}}`
 
-// table lists the tools in the order clients see them.
+// table lists the tools in the order clients see them: the classic ones first.
 func table() []tool {
 	readArgs := []field{pathField, tailField, headField, lineField, linesField, offsetField, rootField}
 	readOut := []field{versionOut, cutOut, nextOut, noteOut}
@@ -53,9 +57,9 @@ func table() []tool {
 				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},
 			description: "Reads several text files at once, each shown under its path. One that cannot be read is reported in its place and does not stop the others." + pathRules + linkRules + bound},
 		{name: "write_file", title: "Write File", run: (*files).write, op: rootbound.OpWrite, idempotent: true, destructive: true,
-			in:          []field{pathField, must("content", `{"type":"string","description":"The whole text of the file"}`), versionField, rootField},
-			out:         []field{versionOut, noteOut},
-			description: "Makes a file or replaces all of it, atomically: a reader sees the old bytes or the new ones. The directory must exist. expected_version guards against replacing what somebody else wrote." + pathRules},
+			in:          []field{pathField, must("content", `{"type":"string","description":"The whole text of the file"}`), parentsField, versionField, rootField},
+			out:         []field{versionOut, undoOut, noteOut},
+			description: "Makes a file or replaces all of it, atomically: a reader sees the old bytes or the new ones. The directory must exist unless create_parents is set. expected_version guards against replacing what somebody else wrote." + pathRules},
 		{name: "edit_file", title: "Edit File", run: (*files).edit, op: rootbound.OpEdit, destructive: true,
 			in: []field{pathField, must("edits", editsSchema),
 				may("dryRun", `{"type":"boolean","default":false,"description":"Show the diff and change nothing"}`), versionField, rootField},
@@ -73,10 +77,10 @@ func table() []tool {
 			description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
 		{name: "directory_tree", title: "Directory Tree", run: (*files).tree, op: rootbound.OpTree, reads: true, in: []field{pathField, excludeField, rootField}, out: []field{cutOut, nextOut, skippedOut},
 			description: "Shows everything below a directory as JSON: name, type and, for directories, children. An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
-		{name: "move_file", title: "Move File", run: (*files).move, op: rootbound.OpMove, destructive: true, out: []field{noteOut},
+		{name: "move_file", title: "Move File", run: (*files).move, op: rootbound.OpMove, destructive: true, out: []field{undoOut, noteOut},
 			in: []field{must("source", `{"type":"string","description":"File, directory or link to move"}`).as(object),
-				must("destination", `{"type":"string","description":"Its new path, name included; the directory must exist"}`).as(destination),
-				may("overwrite", `{"type":"boolean","default":false,"description":"Replace a file that exists at destination"}`), rootField},
+				must("destination", `{"type":"string","description":"Its new path, name included; the directory must exist unless create_parents is set"}`).as(destination),
+				overwriteField, parentsField, rootField},
 			description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists at destination stays unless overwrite is set." + pathRules},
 		{name: "search_files", title: "Search Files", run: (*files).search, op: rootbound.OpSearch, reads: true,
 			in:          []field{pathField, must("pattern", `{"type":"string","description":"Glob on the path below path: *.go is the top level, **/*.go every level"}`), excludeField, cursorField, rootField},
@@ -88,5 +92,20 @@ func table() []tool {
 			out: []field{may("directories", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"path":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}}},`+
 				`"required":["id","path","rights"],"additionalProperties":false}}`), noteOut},
 			description: "Lists the directories that are approved now. Absolute paths must begin with one of them; their ids can be sent as root. The client's roots may change this list at any time."},
+		{name: "copy_file", title: "Copy File", run: (*files).copy, op: rootbound.OpCopy, destructive: true,
+			in: []field{must("source", `{"type":"string","description":"File or directory to copy"}`).as(object),
+				must("destination", `{"type":"string","description":"Path of the copy, name included; the directory must exist unless create_parents is set"}`).as(destination),
+				overwriteField, parentsField,
+				may("expected_version", `{"type":"string","description":"structuredContent.version of the file that is overwritten, or absent for a file that must not exist; anything else there is a version_conflict"}`), rootField},
+			out:         []field{versionOut, may("files", `{"type":"integer","description":"How many files were copied"}`), undoOut, noteOut},
+			description: "Copies a file, or a directory with all that it holds, which appears at once when the copy is complete. A copy never makes links: a directory that holds a link is refused. What exists at destination stays unless overwrite is set, which replaces a file by a file." + pathRules},
+		{name: "delete_file", title: "Delete File", run: (*files).delete, op: rootbound.OpDelete, idempotent: true, destructive: true,
+			in:          []field{pathField, recursiveField, may("expected_version", `{"type":"string","description":"structuredContent.version of what is to be deleted; anything else there is a version_conflict"}`), rootField},
+			out:         []field{may("entries", `{"type":"integer","description":"How many files, directories and links are gone"}`), undoOut, noteOut},
+			description: "Deletes a file, a link (not what it leads to) or an empty directory; with recursive a directory and all that it holds, or nothing of it if one entry may not be deleted. The project must grant the right delete." + pathRules},
+		{name: "append_file", title: "Append to File", run: (*files).append, op: rootbound.OpWrite,
+			in:          []field{pathField, must("content", `{"type":"string","description":"Text to put at the end of the file, as it is: no line break is added"}`), parentsField, versionField, rootField},
+			out:         []field{versionOut, undoOut, noteOut},
+			description: "Adds text at the end of a file, atomically; makes the file if there is none. What the file holds stays as it is, byte for byte." + pathRules},
 	}
 }

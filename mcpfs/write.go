@@ -34,6 +34,42 @@ func (f *files) write(ctx context.Context, c call) (*wire.Reply, error) {
 	return out, nil
 }
 
+// append adds to the end of a file.
+func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	content, expect := c.Text("content", true), c.Text("expected_version", false)
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	var w fileop.Written
+	var undo string
+	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		limit := int64(f.limits.Edit)
+		if bound := on.Project().MaxWrite; bound > 0 {
+			limit = min(limit, bound)
+		}
+		w, err = fileop.Append(ctx, on, []byte(content), fileop.ParseVersion(expect), limit)
+		on.Count(w.Bytes)
+		undo = on.Undo()
+		return err
+	})
+	if err != nil {
+		return nil, advise(err, rootbound.TooLarge, "Append to another file.")
+	}
+	out := &wire.Reply{Text: "Successfully appended to " + listedPath(r.Path), Version: w.Version}
+	out.Note(w.Warnings...)
+	kept(out, undo)
+	return out, nil
+}
+
+// kept tells how a person takes the change back.
+func kept(out *wire.Reply, undo string) {
+	if undo != "" {
+		out.Add(undoOut.Name, undo)
+		out.Note("what was there is kept: rootbound undo " + undo + " brings it back")
+	}
+}
+
 func tooLarge(n, bound int64) error {
 	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", n, bound), Next: "Write less into this file."}
 }
@@ -93,23 +129,4 @@ func (f *files) mkdir(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, err
 	}
 	return &wire.Reply{Text: "Successfully created directory " + listedPath(r.Path)}, nil
-}
-
-func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
-	r := c.request()
-	r.Overwrite = c.Truth("overwrite")
-	if c.Err() != nil {
-		return nil, c.Err()
-	}
-	var m fileop.Moved
-	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		m, err = fileop.Move(ctx, on, r.Overwrite)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &wire.Reply{Text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
-	out.Note(m.Warnings...)
-	return out, nil
 }

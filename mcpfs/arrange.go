@@ -1,0 +1,79 @@
+package mcpfs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+)
+
+// Tools that change where files are and whether there are any, not what they hold.
+
+func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	var m fileop.Moved
+	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		m, err = fileop.Move(ctx, on, r.Overwrite)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.Reply{Text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
+	out.Note(m.Warnings...)
+	return out, nil
+}
+
+func (f *files) copy(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	expect := c.Text("expected_version", false)
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	var done fileop.Copied
+	var undo string
+	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		done, err = fileop.Copy(ctx, on, fileop.ParseVersion(expect))
+		undo = on.Undo()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.Reply{Text: "Successfully copied " + listedPath(r.Path) + " to " + listedPath(r.Dest), Version: done.Version}
+	out.Add("files", done.Files)
+	out.Note(done.Warnings...)
+	kept(out, undo)
+	return out, nil
+}
+
+func (f *files) delete(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	expect := c.Text("expected_version", false)
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	var done fileop.Deleted
+	var undo string
+	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		done, err = fileop.Delete(ctx, on, fileop.ParseVersion(expect))
+		undo = on.Undo()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.Reply{Text: "Successfully deleted " + listedPath(r.Path)}
+	if done.Entries > 1 {
+		out.Text += fmt.Sprintf(" and the %d entries in it", done.Entries-1)
+	}
+	out.Add("entries", done.Entries)
+	out.Note(done.Warnings...)
+	kept(out, undo)
+	return out, nil
+}
