@@ -70,6 +70,7 @@ type Config struct {
 	inForce held.Scope    // of the file, as it is held
 
 	accepted []byte // what it was held to
+	stamp    stamp  // of the file before it was read
 }
 
 // Roots says what the client's roots mean (contract §2).
@@ -128,6 +129,7 @@ type Input struct {
 	// What the file is held to. Variables, flags and arguments are the operator's own words and are not.
 	Accepted       func(name string) ([]byte, error) // what was accepted of the file of that Name, fs.ErrNotExist if nothing; nil: never held
 	Within         []Base                            // more that it is held to
+	Instead        *held.Scope                       // what the file says, where it cannot be opened any more; nil: it is read
 	AcceptRetarget bool                              // a project whose path leads elsewhere now is the one that was accepted
 }
 
@@ -194,11 +196,16 @@ func (l *loader) file() error {
 		return nil
 	}
 	path = l.absolute(path, l.in.Cwd)
+	if l.in.Instead != nil {
+		l.File = path
+		return l.instead(*l.in.Instead)
+	}
+	stamp := look(path)
 	source, err := readBounded(path)
 	if err != nil {
-		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err)}
+		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err), cause: err}
 	}
-	l.File = path
+	l.File, l.stamp = path, stamp
 	p := newProblems(path, source)
 	if root := parse(source, p); root != nil {
 		d := decoder{problems: p, loader: l, dir: filepath.Dir(path)}

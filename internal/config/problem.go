@@ -17,7 +17,12 @@ type Problem struct {
 	Column  int // from 1, in characters
 	Text    string
 	Excerpt string // the line, and a caret below the place; ends with a line break
+
+	cause error // of the file system, if it is one
 }
+
+// Unwrap gives the cause.
+func (p *Problem) Unwrap() error { return p.cause }
 
 // Error is "FILE:LINE:COLUMN: TEXT" and, below it, the excerpt.
 func (p *Problem) Error() string {

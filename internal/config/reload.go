@@ -69,6 +69,17 @@ func (r *Reloader) Next() (c *Config, lines []string, err error) {
 		in.Within = append(in.Within, Base{r.floor, waitsForApply})
 	}
 	c, warnings, err := Load(in)
+	if errors.Is(err, fs.ErrPermission) && !bytes.Equal(raw, r.accepted) {
+		// An editor replaced the file, and the system lets this process open the old one only. What a person just accepted
+		// of it is here.
+		was, derr := held.Decode(raw)
+		if derr != nil {
+			return nil, nil, derr
+		}
+		said := was.Of(r.in.Env)
+		in.Instead = &said
+		c, warnings, err = Load(in)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,8 +106,16 @@ func (r *Reloader) Next() (c *Config, lines []string, err error) {
 	return c, lines, nil
 }
 
-// Took says that a configuration of Next is in force.
-func (r *Reloader) Took(c *Config) { r.floor, r.accepted = c.inForce, c.accepted }
+// Took says that a configuration of Next is in force. The lines tell what it changed.
+func (r *Reloader) Took(c *Config) (lines []string) {
+	for _, change := range table().Compare(r.floor, c.inForce) {
+		if change.Project != "" { // settings count from the next start
+			lines = append(lines, "Notice: the configuration was read again: "+change.String())
+		}
+	}
+	r.floor, r.accepted = c.inForce, c.accepted
+	return lines
+}
 
 // read gives what was accepted. Where nothing is kept, what the start said was.
 func (r *Reloader) read(name string) ([]byte, error) {

@@ -172,9 +172,17 @@ func (l *loader) hold() error {
 			l.origins[key] = Origin{"held", "shut until it is accepted"}
 		}
 	}
+	if l.Roots.Mode == "" && len(want.Grants) > 0 {
+		l.Roots.Mode = "narrow" // even if all of them wait: the client's roots are not granted in their place
+	}
+	return l.adopt(l.inForce.Settings, want.Settings)
+}
+
+// adopt takes the settings that differ from those the file says.
+func (l *loader) adopt(values, but map[string]string) error {
 	for _, s := range Settings() {
-		v, ok := l.inForce.Settings[s.Key]
-		if !ok || v == want.Settings[s.Key] {
+		v, ok := values[s.Key]
+		if !ok || v == but[s.Key] {
 			continue
 		}
 		if err := s.set(l.Config, v); err != nil {
@@ -183,6 +191,22 @@ func (l *loader) hold() error {
 		l.origins[s.Key] = Origin{"held", "to the accepted scope"}
 	}
 	return nil
+}
+
+// instead takes a scope for what the file says.
+func (l *loader) instead(s held.Scope) error {
+	if l.Environment = l.in.Env; l.Environment == "" {
+		l.Environment = l.in.Getenv("ROOTBOUND_ENV")
+	}
+	l.scopes = held.Accepted{l.Environment: s}
+	l.Projects = s.Projects()
+	for _, p := range l.Projects {
+		l.origins["projects."+string(p.ID)] = Origin{"held", "to the accepted scope"}
+	}
+	if err := l.adopt(s.Settings, nil); err != nil {
+		return err
+	}
+	return l.hold()
 }
 
 // bases are the accepted scope, if there is one, and those of the input.

@@ -3,6 +3,7 @@ package config
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -23,21 +24,27 @@ type stamp struct {
 // WatchEvery is how often a watched file is looked at; a change is told within twice that time.
 const WatchEvery = 450 * time.Millisecond
 
-// NewWatch begins with the files as they are now; a file that is missing may appear.
-func NewWatch(paths ...string) *Watch {
-	w := &Watch{paths: paths}
-	w.taken = w.look()
-	w.seen = w.taken
+// Watch looks at the configuration file, from what it was when it was read, and at other files from now on. A file that is
+// missing may appear.
+func (c *Config) Watch(more ...string) *Watch {
+	w := &Watch{paths: append([]string{c.File}, more...)}
+	w.seen = w.look()
+	w.taken = slices.Clone(w.seen)
+	w.taken[0] = c.stamp
 	return w
 }
 
 func (w *Watch) look() []stamp {
 	out := make([]stamp, len(w.paths))
 	for i, p := range w.paths {
-		st, err := os.Stat(p)
-		out[i] = stamp{err == nil, st}
+		out[i] = look(p)
 	}
 	return out
+}
+
+func look(path string) stamp {
+	st, err := os.Stat(path)
+	return stamp{err == nil, st}
 }
 
 // Changed looks and reports whether a change is whole.
