@@ -37,6 +37,9 @@ var tools = map[storm.Op][]string{
 	storm.Edit:   {"edit_file"},
 	storm.Mkdir:  {"create_directory"},
 	storm.Move:   {"move_file"},
+	storm.Copy:   {"copy_file"},
+	storm.Delete: {"delete_file"},
+	storm.Append: {"append_file"},
 }
 
 func (s *served) Do(c storm.Call) ([]byte, error) {
@@ -58,7 +61,11 @@ func (s *served) Do(c storm.Call) ([]byte, error) {
 		}
 	case "edit_file":
 		args["edits"] = []map[string]string{{"oldText": c.Old, "newText": c.New}}
-	case "move_file":
+	case "append_file":
+		args["content"] = c.Text
+	case "delete_file":
+		args["recursive"] = true
+	case "move_file", "copy_file":
 		args = rawmcp.Args{"source": path, "destination": s.root + "/" + c.To}
 	case "search_files":
 		args["pattern"] = "**"
@@ -118,7 +125,7 @@ func blow(t *testing.T, version, name string, only []storm.Op, s start, flags ..
 		t.Fatal(err)
 	}
 	s.version = version
-	s.argv = append(append([]string{"--no-slow", "--audit", w.state + "/audit.jsonl"}, flags...), sw.Root)
+	s.argv = append(append([]string{"--no-slow", "--allow-delete", "--audit", w.state + "/audit.jsonl"}, flags...), sw.Root)
 	p, err := w.begin(s)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +161,7 @@ func TestG01NothingOutsideIsRead(t *testing.T) {
 func TestG02NothingOutsideIsWritten(t *testing.T) {
 	for era, version := range eras {
 		t.Run(era, func(t *testing.T) {
-			r := blow(t, version, "g02", []storm.Op{storm.Write, storm.Create, storm.Edit, storm.Mkdir, storm.Move, storm.Read, storm.List}, start{}, "--confine=off")
+			r := blow(t, version, "g02", []storm.Op{storm.Write, storm.Create, storm.Edit, storm.Mkdir, storm.Move, storm.Copy, storm.Delete, storm.Append, storm.Read, storm.List}, start{}, "--confine=off")
 			if err := r.Check(); err != nil {
 				t.Error(err)
 			}

@@ -71,6 +71,25 @@ func (n Naive) Do(c Call) ([]byte, error) {
 			return nil, err
 		}
 		return nil, os.Rename(p, to)
+	case Copy:
+		to, err := n.check(c.To, false)
+		if err != nil {
+			return nil, err
+		}
+		if b, err := os.ReadFile(p); err == nil {
+			return nil, os.WriteFile(to, b, 0o644)
+		}
+		return nil, os.CopyFS(to, os.DirFS(p))
+	case Delete:
+		return nil, os.RemoveAll(p)
+	case Append:
+		f, err := os.OpenFile(p, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		_, err = f.WriteString(c.Text)
+		return nil, err
 	case List:
 		list, err := os.ReadDir(p)
 		var names []string

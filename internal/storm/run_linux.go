@@ -39,7 +39,8 @@ func (s Storm) Run(ctx context.Context) (*Report, error) {
 		s.Seed = rand.Uint64()
 	}
 	if len(s.Only) == 0 {
-		s.Only = []Op{Read, Read, Read, Read, Write, Create, Edit, Mkdir, Move, List, Stat, Tree}
+		usual := []Op{Read, Read, Read, Read, Write, Create, Edit, Mkdir, Move, List, Stat, Tree}
+		s.Only = append(append(usual, usual...), Copy, Delete, Append)
 	}
 	a, err := newAttackers(s.World, s.SwapRoot)
 	if err != nil {
@@ -180,6 +181,44 @@ func (w *worker) one(op Op) {
 			_ = unix.Unlinkat(w.ends["d"], from, 0)
 			_ = unix.Unlinkat(w.ends[to], name, 0)
 		}()
+	case Copy:
+		from, inner := "keep", ""
+		c.Path = "in/keep"
+		if w.r.IntN(2) == 0 {
+			from, inner = "sub", "/inner"
+			c.Path = w.pick("d", "d", "evil", "l", "abs") + "/" + from
+		}
+		to := w.pick("in", "d", "l", "m", "a/b/c")
+		c.To = to + "/" + name
+		check = func() error { return w.holds(to, name+inner, "tok "+w.World.Inside) }
+		defer func() {
+			_ = unix.Unlinkat(w.ends[to], name+"/inner", 0)
+			_ = unix.Unlinkat(w.ends[to], name, unix.AT_REMOVEDIR)
+			_ = unix.Unlinkat(w.ends[to], name, 0)
+		}()
+	case Delete:
+		tree := fmt.Sprintf("t%d", w.id) // it exists outside too
+		_ = unix.Mkdirat(w.ends["d"], tree, 0o755)
+		if err := w.put("d", tree+"/x", mine); err != nil {
+			return
+		}
+		c.Path = w.pick("d", "d", "d", "evil", "l", "abs", "back") + "/" + tree
+		if w.r.IntN(2) == 0 {
+			c.Path += "/x"
+		}
+		check = func() error {
+			if _, err := w.text("d", c.Path[strings.IndexByte(c.Path, '/')+1:]); err == nil {
+				return errors.New("it is still there")
+			}
+			return nil
+		}
+	case Append:
+		file := fmt.Sprintf("p%d", w.id)
+		if err := w.put("d", file, w.World.Inside); err != nil {
+			return
+		}
+		c.Path, c.Text = w.pick("d", "d", "d", "evil", "l", "abs", "back")+"/"+file, mine
+		check = func() error { return w.holds("d", file, w.World.Inside+mine) }
 	}
 	answer, err := w.Victim.Do(c)
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -27,6 +27,9 @@ const (
 	Edit   Op = "edit" // replace Old by New, once
 	Mkdir  Op = "mkdir"
 	Move   Op = "move" // Path to To, nothing is overwritten
+	Copy   Op = "copy" // the same; a directory with all it holds
+	Delete Op = "delete"
+	Append Op = "append" // Text, to what there is
 	List   Op = "list"
 	Stat   Op = "stat"
 	Tree   Op = "tree"
@@ -36,7 +39,7 @@ const (
 type Call struct {
 	Op       Op
 	Path, To string
-	Text     string // Write, Create
+	Text     string // Write, Create, Append
 	Old, New string // Edit
 }
 
@@ -113,7 +116,7 @@ func (r *Report) String() string {
 	s := fmt.Sprintf("seed %d, %s: %d calls, %d ok (%d %%), %d denied (%d %%), %.1f swaps a call, %d leaked (%.2f %%), %d differences outside;",
 		r.Seed, r.Elapsed.Round(time.Millisecond), n, t.OK, t.OK*100/n, t.Denied, t.Denied*100/n, float64(r.Swaps)/float64(n),
 		t.Leaked, float64(r.Leaked())*100/float64(n), r.Outside)
-	for _, op := range []Op{Read, Write, Create, Edit, Mkdir, Move, List, Stat, Tree} {
+	for _, op := range []Op{Read, Write, Create, Edit, Mkdir, Move, Copy, Delete, Append, List, Stat, Tree} {
 		if c := r.Ops[op]; c != nil && c.OK+c.Denied > 0 {
 			s += fmt.Sprintf(" %s %d/%d", op, c.OK, c.OK+c.Denied)
 		}

@@ -33,7 +33,8 @@ func NewWorld(dir string) (*World, error) {
 	for tree, canary := range map[string]string{"ws": w.Inside, "out": w.Outside, "fake": w.Outside} {
 		files := []string{"alive", "f", "x", "y", "d/f", "d/sub/inner", "sub/inner", "a/b/c/d/e/f", "m/f", "in/keep"}
 		for i := range Workers {
-			files = append(files, fmt.Sprintf("d/e%d", i), fmt.Sprintf("d/w%d", i), fmt.Sprintf("e%d", i), fmt.Sprintf("w%d", i), fmt.Sprintf("s%d", i))
+			files = append(files, fmt.Sprintf("d/e%d", i), fmt.Sprintf("d/w%d", i), fmt.Sprintf("e%d", i), fmt.Sprintf("w%d", i), fmt.Sprintf("s%d", i),
+				fmt.Sprintf("d/t%d/x", i), fmt.Sprintf("t%d/x", i), fmt.Sprintf("d/p%d", i), fmt.Sprintf("p%d", i))
 		}
 		if tree != "ws" {
 			files = append(files, canary+"-name", "d/"+canary+"-name", "a/b/c/"+canary+"-name")
