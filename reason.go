@@ -50,6 +50,7 @@ const (
 	Cancelled            Reason = "cancelled"
 	IOError              Reason = "io_error"
 	InternalError        Reason = "internal_error"
+	ProjectRetired       Reason = "project_retired"
 )
 
 type reasonText struct {
@@ -103,6 +104,7 @@ var registry = []reasonText{
 	{Cancelled, "the call was cancelled", "Send it again if it is still wanted."},
 	{IOError, "the operating system reported an error", "Check the file and its disk, then try again."},
 	{InternalError, "the server made a mistake and stopped this call", "Try again; report it with the decision id if it stays."},
+	{ProjectRetired, "this project was in force before and is not any more", "Use another project; the operator can bring it back with the configuration or with rootbound use."},
 }
 
 // Reasons lists the registry in its order.

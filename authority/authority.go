@@ -20,8 +20,12 @@
 // There is no fall-back. A list that is empty, malformed, late or missing never becomes another list, and neither the
 // working directory nor a home directory is ever looked at in order to be granted.
 //
+// What is granted can change while authorities live: [Ceiling.Replace] puts another list of projects in force,
+// [Ceiling.Activate] chooses among them. An id that is gone, or whose path leads to another directory, is retired: who held
+// it is told so, and it never means another directory by itself.
+//
 // Lock order: the flight (one at a time, see flight.go), then Authority.mu, then Ceiling.mu; entry locks of other rooms
-// come after all three are released, leases innermost. No mutex is held over I/O on a client's path, a wait or a
+// come after all three are released, leases innermost. A change of the ceiling takes every Authority.mu. No mutex is held over I/O on a client's path, a wait or a
 // callback. Options.Drop runs inside the flight and must not acquire; Options.Note runs outside all locks, one event at
 // a time and in order.
 package authority
@@ -111,7 +115,9 @@ type Authority struct {
 	ceiling *Ceiling
 	opt     Options
 	id      string
-	policy  string          // digest
+	client  string // digest of opt.ClientProject
+	policy  string // digest of what does not change
+	known   known
 	ctx     context.Context // ended by Close
 	stop    context.CancelFunc
 	ids     roots.IDs
@@ -141,11 +147,11 @@ type Authority struct {
 	confirmed moment // of the ask that last confirmed cur
 }
 
-// New makes an authority under a ceiling, which must outlive it.
+// New makes an authority under a ceiling, which must outlive it and knows it until Close.
 func New(c *Ceiling, o Options) *Authority {
 	if o.Mode == "" {
 		o.Mode = Narrow
-		if len(c.slots) == 0 {
+		if c.bare {
 			o.Mode = Client
 		}
 	}
@@ -155,9 +161,11 @@ func New(c *Ceiling, o Options) *Authority {
 	var id [16]byte
 	rand.Read(id[:])
 	a := &Authority{ceiling: c, opt: o, id: hex.EncodeToString(id[:]), revoked: map[rootbound.RootID]bool{}}
-	a.policy = digest(string(o.Mode), c.Digest(), projectDigest(o.ClientProject), o.AllowWide)
+	a.client = projectDigest(o.ClientProject)
+	a.policy = digest(string(o.Mode), a.client, o.AllowWide)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.notes.tell = o.Note
+	c.join(a)
 	return a
 }
 
@@ -180,6 +188,7 @@ func (a *Authority) Close() {
 	a.notes.add(Event{Kind: "closed", Snapshot: shown}, false)
 	a.mu.Unlock()
 	end()
+	a.ceiling.leave(a)
 	a.stop()
 	if a.opt.Drop != nil {
 		a.opt.Drop(shown, nil)

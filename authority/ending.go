@@ -69,17 +69,8 @@ func (a *Authority) Revise(everything bool, ids ...rootbound.RootID) {
 
 // supersede ends the generation and what is on its way. Called with mu held, which it gives back.
 func (a *Authority) supersede(why rootbound.Reason, kind string) <-chan struct{} {
-	a.epoch++
-	if a.pledged { // a token names the next one, which shall not be
-		a.gen++
-		a.pledged = false
-	}
-	ended := a.cur
-	end := a.retire(why)
+	end := a.overtake(why, kind)
 	old := a.old
-	if !a.closed {
-		a.notes.add(Event{Kind: kind, Snapshot: ended, Why: why}, true)
-	}
 	a.mu.Unlock()
 	end()
 	if old == nil {
@@ -88,6 +79,21 @@ func (a *Authority) supersede(why rootbound.Reason, kind string) <-chan struct{}
 		return none
 	}
 	return old.gate.idle
+}
+
+// overtake is supersede up to where mu is given back; what it returns comes after that. Called with mu held.
+func (a *Authority) overtake(why rootbound.Reason, kind string) (end func()) {
+	a.epoch++
+	if a.pledged { // a token names the next one, which shall not be
+		a.gen++
+		a.pledged = false
+	}
+	ended := a.cur
+	end = a.retire(why)
+	if !a.closed {
+		a.notes.add(Event{Kind: kind, Snapshot: ended, Why: why}, true)
+	}
+	return end
 }
 
 // retire takes the generation out; what it returns ends it and is called after mu is given back. Called with mu held.

@@ -291,6 +291,7 @@ func (a *Authority) learn(d draft) {
 // place in the same generation. Called with mu held.
 func (a *Authority) confirm(d *Snapshot, at moment) *Use {
 	a.confirmed, a.err = at, nil
+	a.life.version = d.life.version // the ceiling changed where it does not concern us
 	if d.form == a.cur.form {
 		d.release()
 	} else {
@@ -309,6 +310,7 @@ func (a *Authority) show(d *Snapshot, at moment) *Use {
 	}
 	d.life, d.Generation = a.life, a.gen
 	a.cur, a.shown, a.confirmed, a.err = d, d, at, nil
+	a.known.add(d)
 	a.notes.add(Event{Kind: "published", Snapshot: d, Verdicts: a.verdict}, false)
 	return a.hold(d)
 }

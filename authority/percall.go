@@ -72,6 +72,7 @@ func (a *Authority) forCall(ctx context.Context, l *life, c Capability, ans *Ans
 		return nil, copied(d.err)
 	}
 	d.s.life, d.s.Generation = l, l.gen
+	a.known.add(d.s)
 	e := Event{Kind: "published", Snapshot: d.s, Verdicts: d.verdicts}
 	if a.form == d.s.form {
 		e.Kind = "confirmed"
@@ -140,7 +141,7 @@ func (a *Authority) renew(ctx, limited context.Context) (err error) {
 func (a *Authority) Generation() rootbound.Generation {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.life != nil && a.life.version == a.ceiling.version.Load() {
+	if a.life != nil { // a change of the ceiling that concerns it would have ended it
 		return a.gen
 	}
 	a.pledged = true
@@ -153,7 +154,7 @@ func (a *Authority) Current() (*Use, error) {
 	c := a.capability()
 	a.mu.Lock()
 	s := a.cur
-	usable := s != nil && !a.closed && !a.noMore && s.life.version == a.ceiling.version.Load() && a.asks(c) == s.asked
+	usable := s != nil && !a.closed && !a.noMore && a.asks(c) == s.asked
 	if usable {
 		defer a.mu.Unlock()
 		return a.hold(s), nil

@@ -19,7 +19,7 @@ import (
 // target is what roots are intersected with: a pinned project, or a grant of the snapshot to be narrowed.
 type target struct {
 	Grant
-	revoked bool
+	off rootbound.Reason // why it is not granted; empty: it is
 }
 
 // draft judges an answer and opens what it approves. It asks nobody and changes nothing but the registry of root ids.
@@ -30,14 +30,20 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 	if d.err != nil {
 		return d
 	}
-	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, PolicyDigest: a.policy}
-	version, held := a.ceiling.hold()
+	h := a.ceiling.hold()
+	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, away: h.away, known: &a.known}
 	gone := a.gone()
-	targets := make([]target, 0, len(held))
-	for _, p := range held {
-		m := Mark{Project: p.project, Root: p.root, Revoked: gone(p.project.ID)}
-		t := target{Grant{ID: p.project.ID, Project: p.project, Root: p.root, Shown: p.project.Dir, project: p.root}, m.Revoked}
-		if m.Revoked {
+	targets := make([]target, 0, len(h.pinned))
+	for _, p := range h.pinned {
+		m := Mark{Project: p.project, Root: p.root, Revoked: gone(p.project.ID), sum: p.sum}
+		t := target{Grant: Grant{ID: p.project.ID, Project: p.project, Root: p.root, Shown: p.project.Dir, sum: p.sum, project: p.root}}
+		switch {
+		case m.Revoked:
+			t.off = rootbound.RevokedByUser
+		case !p.on:
+			t.off = a.retired(p.project.ID)
+		}
+		if t.off != "" {
 			none := *p.project
 			none.Rights = 0
 			m.Project = &none
@@ -47,22 +53,22 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 	if in.base != nil {
 		targets = targets[:0]
 		for _, g := range in.base.Grants {
-			targets = append(targets, target{g, false})
+			targets = append(targets, target{Grant: g})
 		}
 	}
-	sc := scope{a: a, gone: gone, targets: targets, client: a.opt.Mode == Client && in.base == nil}
+	sc := scope{a: a, gone: gone, h: h, targets: targets, client: a.opt.Mode == Client && in.base == nil}
 	if d.source == fromRoots {
 		d.entries = len(in.ans.Roots)
 		sc.roots(ctx, in.ans.Roots)
 	} else {
 		sc.whole()
 	}
-	s.Grants, s.Verdicts, d.verdicts = sc.grants, sc.verdicts, sc.verdicts
-	s.life = &life{version: version} // until it is published
-	s.seal()
+	s.Grants, s.Verdicts, d.verdicts, s.reached = sc.grants, sc.verdicts, sc.verdicts, sc.reached
+	s.life = &life{version: h.version} // until it is published
+	s.seal(a.policy)
 	if len(s.Grants) == 0 {
 		s.drop()
-		d.err = sc.nothing(len(a.ceiling.slots), d.source)
+		d.err = sc.nothing(d.source)
 		return d
 	}
 	d.s = s
@@ -73,7 +79,9 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 type scope struct {
 	a        *Authority
 	gone     func(rootbound.RootID) bool
+	h        holding
 	targets  []target
+	reached  []string
 	client   bool
 	grants   []Grant
 	verdicts []Verdict
@@ -84,8 +92,8 @@ type scope struct {
 // whole grants every target.
 func (sc *scope) whole() {
 	for _, t := range sc.targets {
-		if t.revoked {
-			sc.revoked = true
+		if t.off != "" {
+			sc.revoked = sc.revoked || t.off == rootbound.RevokedByUser
 			continue
 		}
 		sc.grant(t.Grant, "", nil)
@@ -115,6 +123,7 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 			continue
 		}
 		sc.overlap = true
+		sc.reached = append(sc.reached, got.Root.Path())
 		sc.root(got.Root, bounded(entries[at[j]].Name, roots.MaxName), paths[j], v)
 		got.Root.Release() // grants hold their own
 	}
@@ -150,23 +159,47 @@ func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
 			continue
 		}
 		met = true
-		if t.revoked {
-			sc.revoked = true
-			v.fail(rootbound.RevokedByUser, "")
+		if sc.off(t, v) {
 			continue
 		}
 		v.pass(sc.grant(t.Grant, "", beneathOf(r, p)))
 	}
 	if !met {
-		v.fail(rootbound.NoOverlap, "")
+		v.fail(sc.left(r), "")
 	}
+}
+
+// off passes the reason of a target that is not granted on to a root that met it.
+func (sc *scope) off(t *target, v *Verdict) bool {
+	if t.off == "" {
+		return false
+	}
+	sc.revoked = sc.revoked || t.off == rootbound.RevokedByUser
+	v.fail(t.off, "")
+	return true
+}
+
+// left is the reason of a root that met nothing: it may have met something before.
+func (sc *scope) left(r *beneath.Root) rootbound.Reason {
+	for id, path := range sc.h.removed {
+		if path != "" && nested(path, r.Path()) && sc.a.known.has(id) {
+			return rootbound.ProjectRetired
+		}
+	}
+	return rootbound.NoOverlap
+}
+
+// retired is the reason for a project that is not in force: only who held it may know of it.
+func (a *Authority) retired(id rootbound.RootID) rootbound.Reason {
+	if a.known.has(id) {
+		return rootbound.ProjectRetired
+	}
+	return rootbound.NoOverlap
 }
 
 // inside grants the part of a target that r is.
 func (sc *scope) inside(t *target, at string, r *beneath.Root, name, shown string, v *Verdict) {
-	if t.revoked {
-		sc.revoked = true
-		v.fail(rootbound.RevokedByUser, "")
+	if sc.off(t, v) {
 		return
 	}
 	if at == "" {
@@ -178,7 +211,7 @@ func (sc *scope) inside(t *target, at string, r *beneath.Root, name, shown strin
 		v.drop(err)
 		return
 	}
-	g := Grant{ID: id, Project: t.Project, Prefix: path.Join(t.Prefix, at), Root: r, Shown: shown, project: t.project}
+	g := Grant{ID: id, Project: t.Project, Prefix: path.Join(t.Prefix, at), Root: r, Shown: shown, sum: t.sum, project: t.project}
 	more := append(beneathOf(t.Root, at), beneathOf(r, "")...)
 	for _, s := range t.spelled {
 		more = append(more, join(s, at))
@@ -195,7 +228,7 @@ func (sc *scope) alone(r *beneath.Root, name, shown string, v *Verdict) {
 	}
 	p := sc.a.opt.ClientProject
 	p.ID, p.Dir = id, shown
-	v.pass(sc.grant(Grant{ID: id, Project: &p, Root: r, Shown: shown}, name, beneathOf(r, "")))
+	v.pass(sc.grant(Grant{ID: id, Project: &p, Root: r, Shown: shown, sum: sc.a.client}, name, beneathOf(r, "")))
 }
 
 func (sc *scope) id(r *beneath.Root) (rootbound.RootID, error) {
@@ -228,11 +261,17 @@ func (sc *scope) grant(g Grant, name string, spelled []string) rootbound.RootID 
 }
 
 // nothing says why no grant is left.
-func (sc *scope) nothing(configured int, source string) *rootbound.Error {
-	e := &rootbound.Error{Reason: rootbound.NoOverlap}
+func (sc *scope) nothing(source string) *rootbound.Error {
+	e, configured := &rootbound.Error{Reason: rootbound.NoOverlap}, sc.h.projects
+	retired := func(v Verdict) bool { return v.Reason == rootbound.ProjectRetired }
 	switch {
 	case sc.revoked:
 		return &rootbound.Error{Reason: rootbound.RevokedByUser}
+	case source != fromRoots && sc.a.known.any(sc.h.away), slices.ContainsFunc(sc.verdicts, retired):
+		return &rootbound.Error{Reason: rootbound.ProjectRetired}
+	case source != fromRoots && sc.h.idle:
+		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no project is active",
+			Next: "Ask the operator to choose projects with rootbound use, or rootbound use --all."}
 	case source != fromRoots && configured > 0:
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no configured folder exists"}
 	case source != fromRoots:

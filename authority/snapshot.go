@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +23,7 @@ type Grant struct {
 	Root    *beneath.Root
 	Shown   string // absolute, as granted or declared: for list_allowed_directories
 
+	sum     string        // projectDigest of Project
 	project *beneath.Root // the project's directory; nil in mode client
 	spelled []string      // further spellings of Root
 }
@@ -47,18 +49,73 @@ type Snapshot struct {
 	asked   bool           // the client was asked for it
 	form    string         // digest of what a caller can tell apart beyond the approved set
 	digests map[rootbound.RootID]string
+	reached []string // canonical paths of the client's roots, granted or not
+	away    map[rootbound.RootID]string
+	known   *known
 }
 
-// Mark is a project's directory by identity, for the innermost-project rule. A revoked project has a copy of its
-// Project without any rights, so that its objects stay out of reach through a project around it.
+// Mark is a project's directory by identity, for the innermost-project rule. A project that is revoked, retired or not
+// active has a copy of its Project without any rights, so that its objects stay out of reach through a project around it.
 type Mark struct {
 	Project *rootbound.Project
 	Root    *beneath.Root
 	Revoked bool
+
+	sum string // projectDigest of the project as it is granted
 }
 
 // ProjectDigest is the approved-root digest of one project, empty if nothing of it is granted.
 func (s *Snapshot) ProjectDigest(id rootbound.RootID) string { return s.digests[id] }
+
+// Retired reports whether id is a project that this authority was granted before and that the operator has taken out of
+// force, and how: "removed", "replaced" (its path leads to another directory) or "not active". To an authority that never
+// held it such an id is as unknown as any other (project_unknown).
+func (s *Snapshot) Retired(id rootbound.RootID) (detail string, ok bool) {
+	detail, ok = s.away[id]
+	if ok = ok && s.known.has(id); !ok {
+		return "", false
+	}
+	return detail, true
+}
+
+// known remembers the projects that an authority held. Safe for concurrent use.
+type known struct {
+	mu   sync.Mutex
+	ids  map[rootbound.RootID]bool
+	last string // RootsDigest of what was added last
+}
+
+func (g *known) add(s *Snapshot) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last == s.RootsDigest {
+		return
+	}
+	if g.last = s.RootsDigest; g.ids == nil {
+		g.ids = map[rootbound.RootID]bool{}
+	}
+	for i := range s.Grants {
+		if s.Grants[i].project != nil { // else a root of the client's own
+			g.ids[s.Grants[i].Project.ID] = true
+		}
+	}
+}
+
+func (g *known) has(id rootbound.RootID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ids[id]
+}
+
+// any reports whether one of ids was held.
+func (g *known) any(ids map[rootbound.RootID]string) bool {
+	for id := range ids {
+		if g.has(id) {
+			return true
+		}
+	}
+	return false
+}
 
 // release gives a reference back; the last one closes the handles.
 func (s *Snapshot) release() {
@@ -76,9 +133,10 @@ func (s *Snapshot) drop() {
 	}
 }
 
-// seal computes what follows from grants and marks. The approved set is objects, rights and policy (contract §4.2); the
-// order, names and spellings of the client are form: they may change inside a generation.
-func (s *Snapshot) seal() {
+// seal computes what follows from grants and marks. The approved set is objects, rights and policy (contract §4.2) of what
+// is granted and of the projects in and around it; the order, names and spellings of the client and projects elsewhere are
+// form: they may change inside a generation. policy is the authority's own.
+func (s *Snapshot) seal(policy string) {
 	members := make([]beneath.Member, len(s.Grants))
 	lines := make([]string, len(s.Grants))
 	byProject := map[rootbound.RootID][]string{}
@@ -87,15 +145,23 @@ func (s *Snapshot) seal() {
 	for i, g := range s.Grants {
 		members[i] = beneath.Member{Root: g.Root, Spelled: g.spelled, DenyMounts: g.Project.DenyMounts}
 		id := g.Root.ID()
-		lines[i] = digest(g.ID, g.Prefix, id.Dev, id.Ino, id.Mount, projectDigest(*g.Project))
+		lines[i] = digest(g.ID, g.Prefix, id.Dev, id.Ino, id.Mount, g.sum)
 		byProject[g.Project.ID] = append(byProject[g.Project.ID], lines[i])
 		fmt.Fprintf(form, "%s %q %q %q %q %q\n", lines[i], g.Name, g.Shown, g.Root.Spelled(), g.Root.Path(), g.spelled)
 	}
 	marks := make([]beneath.ObjectID, len(s.Marks))
+	rules := []string{policy}
 	for i, m := range s.Marks {
 		marks[i] = m.Root.ID()
-		lines = append(lines, digest("mark", m.Project.ID, marks[i].Dev, marks[i].Ino, marks[i].Mount, m.Revoked))
+		line := fmt.Sprintf("mark %q %d %d %d %t", m.Project.ID, marks[i].Dev, marks[i].Ino, marks[i].Mount, m.Project.Rights == 0)
+		if !s.near(m) {
+			fmt.Fprintln(form, line)
+			continue
+		}
+		lines = append(lines, line)
+		rules = append(rules, fmt.Sprintf("%q %q %s", m.Project.ID, m.Project.Dir, m.sum))
 	}
+	s.PolicyDigest = setDigest(rules)
 	for _, v := range s.Verdicts {
 		fmt.Fprintf(form, "%q\n", v)
 	}
@@ -111,9 +177,19 @@ func (s *Snapshot) seal() {
 	s.refs.Store(1)
 }
 
-// equal reports whether both approve the same objects with the same rights under the same policy and ceiling.
+// near reports whether a project lies in or around something granted.
+func (s *Snapshot) near(m Mark) bool {
+	for i := range s.Grants {
+		if g := &s.Grants[i]; g.Project == m.Project || nested(g.Root.Path(), m.Root.Path()) {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether both approve the same objects with the same rights under the same policy.
 func (s *Snapshot) equal(t *Snapshot) bool {
-	return s.RootsDigest == t.RootsDigest && s.PolicyDigest == t.PolicyDigest && s.life.version == t.life.version
+	return s.RootsDigest == t.RootsDigest && s.PolicyDigest == t.PolicyDigest
 }
 
 // digest is SHA-256 of the JSON of its arguments, in hex.

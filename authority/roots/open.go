@@ -33,27 +33,48 @@ type Opened struct {
 	Err  error
 }
 
+// Late is the detail of root_unusable for what did not open in time.
+const Late = "timeout"
+
 // All opens each path and gives up on those that are not open after OpenFor or when ctx ends: root_unusable, "timeout".
 // The roots are the caller's to release.
 func (o *Opener) All(ctx context.Context, paths []string) []Opened {
-	o.once.Do(func() {
-		o.slots = make(chan struct{}, openAtOnce)
-		if o.Dir == nil {
-			o.Dir = beneath.OpenRoot
+	return o.each(ctx, paths, func(i int) (*beneath.Root, error) {
+		if o.Dir != nil {
+			return o.Dir(paths[i])
 		}
+		return beneath.OpenRoot(paths[i])
 	})
+}
+
+// Unmoved is beneath.Root.Unmoved of each, within the same bounds.
+func (o *Opener) Unmoved(ctx context.Context, roots []*beneath.Root) []error {
+	paths := make([]string, len(roots))
+	for i, r := range roots {
+		paths[i] = r.Spelled()
+	}
+	errs := make([]error, len(roots))
+	for i, got := range o.each(ctx, paths, func(i int) (*beneath.Root, error) { return nil, roots[i].Unmoved() }) {
+		errs[i] = got.Err
+	}
+	return errs
+}
+
+// each does something with each path that may hang.
+func (o *Opener) each(ctx context.Context, paths []string, do func(i int) (*beneath.Root, error)) []Opened {
+	o.once.Do(func() { o.slots = make(chan struct{}, openAtOnce) })
 	ctx, cancel := context.WithTimeout(ctx, OpenFor)
 	defer cancel()
 	coming := make([]chan Opened, len(paths))
 	for i, p := range paths {
 		if !o.hangs(p) {
 			coming[i] = make(chan Opened, 1)
-			go o.one(ctx, p, coming[i])
+			go o.one(ctx, func() (*beneath.Root, error) { return do(i) }, coming[i])
 		}
 	}
 	out := make([]Opened, len(paths))
 	for i, c := range coming {
-		out[i].Err = unusable("timeout")
+		out[i].Err = unusable(Late)
 		if c == nil {
 			continue
 		}
@@ -72,14 +93,14 @@ func (o *Opener) All(ctx context.Context, paths []string) []Opened {
 }
 
 // one ends when the kernel lets it.
-func (o *Opener) one(ctx context.Context, path string, to chan<- Opened) {
+func (o *Opener) one(ctx context.Context, do func() (*beneath.Root, error), to chan<- Opened) {
 	select {
 	case o.slots <- struct{}{}:
 	case <-ctx.Done():
-		to <- Opened{Err: unusable("timeout")}
+		to <- Opened{Err: unusable(Late)}
 		return
 	}
-	r, err := o.Dir(path)
+	r, err := do()
 	<-o.slots
 	to <- Opened{r, err}
 }

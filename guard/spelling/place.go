@@ -40,7 +40,7 @@ func Read(s *authority.Snapshot, root, p string, mutation, explicit bool) ([]Pla
 	var project *rootbound.Project
 	if root != "" {
 		if named, project = namedRoot(s, root); named == nil {
-			return nil, refuse(rootbound.ProjectUnknown, "")
+			return nil, unknown(s, root)
 		}
 	}
 	if IsAbs(p) {
@@ -104,13 +104,22 @@ func InProject(s *authority.Snapshot, id, rel string) ([]Place, *rootbound.Error
 		}
 	}
 	if project == nil {
-		return nil, refuse(rootbound.ProjectUnknown, "")
+		return nil, unknown(s, id)
 	}
 	at, err := inProject(s, project, rel)
 	if err != nil {
 		return nil, err
 	}
 	return []Place{at}, nil
+}
+
+// unknown refuses a name that stands for nothing here: project_unknown, whether it is some other project or none at all;
+// project_retired only to an authority that held that project.
+func unknown(s *authority.Snapshot, name string) *rootbound.Error {
+	if how, ok := s.Retired(rootbound.RootID(name)); ok {
+		return refuse(rootbound.ProjectRetired, how)
+	}
+	return refuse(rootbound.ProjectUnknown, "")
 }
 
 // namedRoot finds the grants that the argument root names: by project id, by root id, by a root name that is unique. The
@@ -133,6 +142,9 @@ func namedRoot(s *authority.Snapshot, root string) (named []int, project *rootbo
 		if string(s.Marks[i].Project.ID) == root { // a client's name never stands for a project that is not in force
 			return nil, nil
 		}
+	}
+	if _, retired := s.Retired(rootbound.RootID(root)); retired { // nor for one that was
+		return nil, nil
 	}
 	for i := range s.Grants {
 		if s.Grants[i].Name == root {

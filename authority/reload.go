@@ -1,0 +1,416 @@
+package authority
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/roots"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Replace puts another list of projects in force: what a configuration was changed to. A directory that stays keeps its
+// pin and its handle and costs one system call; new ones are opened and pinned; rights and rules are those of the new
+// list. An id that is no longer listed is retired, and so is one whose path reaches another object than the one it meant
+// in this process, unless AcceptRetarget or a Retarget says that it may: it is never pinned to the other object by
+// itself. A retired id comes back with the object it meant. Missing directories are kept and pinned when they appear; a
+// new one that does not open within a second counts as missing.
+//
+// It takes effect at once: when Replace returns, the current generation of every authority whose scope changed has ended
+// as with Invalidate(generation_stale), and the others keep theirs. Errors are those of Open, and argument_invalid after
+// Close; then nothing has changed.
+func (c *Ceiling) Replace(projects []rootbound.Project) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	for {
+		c.mu.Lock()
+		p := plan{c: c, opened: c.open.All, before: map[rootbound.RootID]prior{}}
+		version, closed := c.version.Load(), c.closed
+		for _, t := range c.tombs {
+			p.before[t.id] = prior{root: t.root, tomb: true}
+		}
+		for _, s := range c.slots {
+			p.before[s.project.ID] = prior{slot: s, root: s.root}
+		}
+		c.mu.Unlock()
+		if closed {
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the ceiling is closed"}
+		}
+		if err := p.make(projects); err != nil {
+			return err
+		}
+		again := false
+		c.change(func() *diff {
+			if again = c.version.Load() != version; again || c.closed { // something was pinned meanwhile
+				p.discard()
+				return nil
+			}
+			return c.take(&p)
+		})
+		if !again {
+			return nil
+		}
+	}
+}
+
+// Activate chooses which of the projects are in force (contract §2, rootbound use): nil: all; none: nothing. It only ever
+// narrows what Open and Replace grant, holds for the projects of a later Replace too, and takes effect like Replace.
+// argument_invalid for an id that is no project: then nothing has changed.
+func (c *Ceiling) Activate(ids []rootbound.RootID) error {
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	var active map[rootbound.RootID]bool
+	if ids != nil {
+		active = map[rootbound.RootID]bool{}
+	}
+	known := map[rootbound.RootID]bool{}
+	for _, s := range c.all() {
+		known[s.project.ID] = true
+	}
+	for _, id := range ids {
+		if !known[id] {
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "no project " + rootbound.Quote(string(id)), Root: id}
+		}
+		active[id] = true
+	}
+	c.change(func() *diff {
+		before := c.active
+		d := &diff{}
+		for _, s := range c.slots {
+			was := c.on(s)
+			c.active = active
+			if c.on(s) != was {
+				d.changed(s.project.ID, s.root, s.root)
+			}
+			c.active = before
+		}
+		c.active = active
+		return d
+	})
+	return nil
+}
+
+// plan is the list of slots that a list of projects comes to.
+type plan struct {
+	c      *Ceiling
+	opened func(context.Context, []string) []roots.Opened
+	before map[rootbound.RootID]prior
+
+	slots []*slot // those of before are the same pointers where nothing changed
+	fresh []*beneath.Root
+}
+
+// prior is what an id meant before.
+type prior struct {
+	slot *slot
+	root *beneath.Root // nil: nothing yet, or not known any more
+	tomb bool
+}
+
+const missing = "missing" // detail of root_unusable
+
+// make fills slots. An error leaves nothing open.
+func (p *plan) make(projects []rootbound.Project) (err error) {
+	defer func() {
+		if err != nil {
+			p.discard()
+		}
+	}()
+	if err := valid(projects); err != nil {
+		return err
+	}
+	there := p.check(projects)
+	var dirs []string
+	for i, pr := range projects {
+		if there[i] == nil {
+			dirs = append(dirs, pr.Dir)
+		}
+	}
+	got := p.opened(context.Background(), dirs)
+	for _, o := range got {
+		if o.Root != nil {
+			p.fresh = append(p.fresh, o.Root)
+		}
+	}
+	type object struct{ dev, ino uint64 }
+	by := map[object]*slot{}
+	for i, pr := range projects {
+		s := there[i]
+		if s == nil {
+			o := got[0]
+			got = got[1:]
+			if d := detailOf(o.Err); o.Err != nil && d != missing && d != roots.Late {
+				return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: d, Root: pr.ID, Path: pr.Dir, Err: o.Err}
+			}
+			s = p.slot(pr, o.Root)
+		}
+		if s.root != nil && !s.retired {
+			at := object{s.root.ID().Dev, s.root.ID().Ino}
+			if twin := by[at]; twin == nil {
+				by[at] = s
+			} else if twin.sum == s.sum {
+				continue
+			} else {
+				return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Root: pr.ID, Path: pr.Dir,
+					Detail: "projects " + string(twin.project.ID) + " and " + string(pr.ID) + " are one directory with different rights"}
+			}
+		}
+		p.slots = append(p.slots, s)
+	}
+	return nil
+}
+
+func valid(projects []rootbound.Project) error {
+	seen := map[rootbound.RootID]bool{}
+	for _, p := range projects {
+		detail := ""
+		switch {
+		case p.ID == "":
+			detail = "a project without id"
+		case seen[p.ID]:
+			detail = "two projects with the id " + string(p.ID)
+		case p.Rights == 0:
+			detail = "project " + string(p.ID) + " has no rights"
+		case !filepath.IsAbs(p.Dir):
+			detail = "the directory of project " + string(p.ID) + " is not absolute"
+		}
+		if detail != "" {
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: detail, Root: p.ID, Path: p.Dir}
+		}
+		seen[p.ID] = true
+	}
+	return nil
+}
+
+// check gives the slots that need no opening: those whose path still reaches what it meant, and those whose path cannot be
+// followed now, which stay pinned (root_replaced until it can) or retired.
+func (p *plan) check(projects []rootbound.Project) []*slot {
+	out := make([]*slot, len(projects))
+	var ask []*beneath.Root
+	var at []int
+	for i, pr := range projects {
+		if b := p.before[pr.ID]; b.slot != nil && b.root != nil && b.slot.project.Dir == pr.Dir {
+			ask, at = append(ask, b.root), append(at, i)
+		}
+	}
+	for j, err := range p.c.open.Unmoved(context.Background(), ask) {
+		pr := projects[at[j]]
+		b := p.before[pr.ID]
+		other := err != nil && detailOf(err) == ""
+		if other && p.c.opt.AcceptRetarget {
+			continue
+		}
+		out[at[j]] = b.slot.with(pr, b.root, other || err != nil && b.slot.retired)
+	}
+	return out
+}
+
+// with is s itself where nothing changes.
+func (s *slot) with(p rootbound.Project, root *beneath.Root, retired bool) *slot {
+	sum := projectDigest(p)
+	if s != nil && s.sum == sum && s.project.Dir == p.Dir && s.root == root && s.retired == retired {
+		return s
+	}
+	return &slot{&p, sum, root, retired}
+}
+
+// slot is what becomes of a project whose path was followed just now; root is nil where nothing is there.
+func (p *plan) slot(pr rootbound.Project, root *beneath.Root) *slot {
+	b, known := p.before[pr.ID]
+	meant := known && (b.root != nil || b.tomb || b.slot.retired) // it meant an object, whether we still hold that or not
+	if !meant || p.c.opt.AcceptRetarget && root != nil || root != nil && b.root != nil && root.ID().Same(b.root.ID()) {
+		return b.slot.with(pr, root, false)
+	}
+	return b.slot.with(pr, b.root, true)
+}
+
+// unused is what was opened for nothing.
+func (p *plan) unused() []*beneath.Root {
+	return slices.DeleteFunc(p.fresh, func(r *beneath.Root) bool {
+		return slices.ContainsFunc(p.slots, func(s *slot) bool { return s.root == r })
+	})
+}
+
+func (p *plan) discard() {
+	for _, r := range p.fresh {
+		r.Release()
+	}
+}
+
+// tomb remembers an id that was taken out of the configuration, and the object it meant: held, so that the kernel does not
+// give its number to another one.
+type tomb struct {
+	id   rootbound.RootID
+	path string        // canonical, as it was
+	root *beneath.Root // nil: not held any more
+}
+
+// maxTombs is how many objects of removed ids are held. An id whose object is not known any more stays retired.
+const maxTombs = 256
+
+func (t *tomb) forget() {
+	if t.root != nil {
+		t.root.Release()
+		t.root = nil
+	}
+}
+
+// take puts a plan in force. Called with mu held.
+func (c *Ceiling) take(p *plan) *diff {
+	d := &diff{}
+	now := map[rootbound.RootID]*slot{}
+	owned := map[*beneath.Root]bool{} // a reference that goes on
+	for _, s := range p.slots {
+		now[s.project.ID] = s
+		owned[s.root] = true
+		b := p.before[s.project.ID]
+		if s != b.slot && (c.on(s) || s.root != b.root) {
+			d.changed(s.project.ID, b.root, s.root)
+		}
+	}
+	var tombs []tomb
+	keep := func(t tomb) {
+		if now[t.id] == nil {
+			tombs = append(tombs, t)
+		} else if t.root != nil && !owned[t.root] {
+			d.done = append(d.done, t.root)
+		}
+	}
+	for _, t := range c.tombs {
+		keep(t)
+	}
+	for _, s := range c.slots {
+		switch id := s.project.ID; {
+		case s.root != nil:
+			keep(tomb{id, s.root.Path(), s.root})
+		case s.retired:
+			keep(tomb{id: id})
+		} // else it never meant anything
+		if now[s.project.ID] == nil {
+			d.changed(s.project.ID, s.root)
+		}
+	}
+	d.done = append(d.done, p.unused()...)
+	held := 0
+	for i := len(tombs) - 1; i >= 0; i-- {
+		if tombs[i].root == nil {
+			continue
+		}
+		if held++; held > maxTombs {
+			d.done = append(d.done, tombs[i].root)
+			tombs[i].root = nil
+		}
+	}
+	order := func(s *slot) rootbound.RootID { return s.project.ID }
+	if len(d.ids) == 0 && slices.EqualFunc(c.slots, p.slots, func(a, b *slot) bool { return order(a) == order(b) }) {
+		d.none = true
+	}
+	c.slots, c.tombs = p.slots, tombs
+	return d
+}
+
+// diff is what a change comes to, for those who have to find out whether it concerns them.
+type diff struct {
+	ids   map[rootbound.RootID]bool
+	paths []string        // where those projects lie
+	done  []*beneath.Root // references to be given back
+	none  bool            // nothing changed
+}
+
+func (d *diff) changed(id rootbound.RootID, of ...*beneath.Root) {
+	if d.ids == nil {
+		d.ids = map[rootbound.RootID]bool{}
+	}
+	d.ids[id] = true
+	for _, r := range of {
+		if r != nil {
+			d.paths = append(d.paths, r.Path())
+		}
+	}
+}
+
+// change lets swap change the ceiling and ends, in one step for all authorities, each generation whose scope is another
+// one now: nobody can take a hold of an old scope after it, and nobody sees the new one before. swap runs with mu held; nil:
+// it changed nothing.
+func (c *Ceiling) change(swap func() *diff) {
+	c.swapping.Lock()
+	defer c.swapping.Unlock()
+	for {
+		c.mu.Lock()
+		all := make([]*Authority, 0, len(c.authorities))
+		for a := range c.authorities {
+			all = append(all, a)
+		}
+		joined := c.joined
+		c.mu.Unlock()
+		for _, a := range all { // nobody else locks two of them
+			a.mu.Lock()
+		}
+		c.mu.Lock()
+		late := c.joined != joined
+		var ends []func()
+		var d *diff
+		if !late {
+			if d = swap(); d != nil && !d.none {
+				c.settle()
+				for _, a := range all {
+					ends = append(ends, a.follow(d))
+				}
+			}
+		}
+		c.mu.Unlock()
+		for _, a := range all {
+			a.mu.Unlock()
+		}
+		for _, end := range ends {
+			end()
+		}
+		if !late {
+			if d != nil {
+				for _, r := range d.done {
+					r.Release()
+				}
+			}
+			return
+		}
+	}
+}
+
+// follow ends the generation if the change concerns it. Called with mu held; what it returns is called after that.
+func (a *Authority) follow(d *diff) (end func()) {
+	a.epoch++ // an answer on its way was judged by the ceiling before
+	if a.life == nil && !a.pledged || a.cur != nil && !a.cur.concerned(d) {
+		return func() {}
+	}
+	return a.overtake(rootbound.GenerationStale, "stale")
+}
+
+// concerned reports whether a change may touch what s grants: a project that is granted, one that lies in or around a
+// grant, or one that would be granted too. It may say yes too often; the next publication finds out.
+func (s *Snapshot) concerned(d *diff) bool {
+	if s.Source != fromRoots && len(d.ids) > 0 {
+		return true // the whole ceiling is granted
+	}
+	for _, g := range s.Grants {
+		if d.ids[g.Project.ID] {
+			return true
+		}
+	}
+	for _, p := range d.paths {
+		if slices.ContainsFunc(s.reached, func(r string) bool { return nested(r, p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// nested reports whether one of two canonical paths is the other or lies below it. By text, since it is asked often.
+func nested(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	sep := string(filepath.Separator)
+	return strings.HasPrefix(b, a) && (len(a) == len(b) || strings.HasSuffix(a, sep) || b[len(a)] == filepath.Separator)
+}
