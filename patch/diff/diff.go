@@ -21,7 +21,7 @@ import (
 // Bounds of one diff.
 const (
 	MaxBytes = 8 << 20
-	MaxFiles = 1000
+	MaxFiles = 500
 	MaxHunks = 20_000
 )
 

@@ -59,7 +59,7 @@ func TestHostileDiffs(t *testing.T) {
 	for i := range MaxFiles + 1 {
 		fmt.Fprintf(&many, "--- /dev/null\n+++ b/f%d\n@@ -0,0 +1 @@\n+a\n", i)
 	}
-	check(t, hostileCase{"many files", "limit_reached", "more than 1000 files", many.String()})
+	check(t, hostileCase{"many files", "limit_reached", "more than 500 files", many.String()})
 	check(t, hostileCase{"many hunks", "limit_reached", "more than 20000 hunks", head + strings.Repeat("@@ -1 +1 @@\n-a\n+b\n", MaxHunks+1)})
 	check(t, hostileCase{"a line of 10 MB", "too_large", "10485", head + "@@ -1,3 +1,4 @@\n one\n two\n three\n+" + strings.Repeat("a", 10<<20) + "\n"})
 	check(t, hostileCase{"a line of 7 MB", "fits", "", head + "@@ -1,3 +1,4 @@\n one\n two\n three\n+" + strings.Repeat("a", 7<<20) + "\n"})

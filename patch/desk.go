@@ -1,0 +1,393 @@
+package patch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/authority/token"
+	"github.com/rootbound/rootbound/guard"
+)
+
+// Life is how long a plan can be applied.
+const Life = 15 * time.Minute
+
+// Bounds of the plans that a Desk holds in memory; the oldest go first.
+const (
+	maxPlans = 64
+	maxBytes = 64 << 20
+)
+
+// Pending keeps plans that wait for a person, where another process of the same user finds them. Safe for concurrent use.
+type Pending interface {
+	// Put keeps body, which Plan.Encode made, until then. limit_reached: too many wait.
+	Put(id string, until time.Time, body []byte) error
+	// Drop forgets it; one that is not there is no error.
+	Drop(id string) error
+}
+
+// DeskOptions of a Desk. The zero value serves one process and shows no person anything.
+type DeskOptions struct {
+	Ring    *token.Ring   // seals the tokens; nil: a random key
+	Spender token.Spender // remembers what was used up; nil: in memory. Needs to be shared with whoever applies Pending plans
+	Pending Pending       // nil: plans that a person must agree to are seen by nobody
+	Journal Journal
+	Now     func() time.Time // nil: time.Now
+}
+
+// Desk gives out tokens for plans and takes each back once. Safe for concurrent use.
+type Desk struct {
+	o DeskOptions
+
+	mu    sync.Mutex
+	order []string // nonces, oldest first
+	held  map[string]held
+	ids   map[string]string // id → nonce
+	bytes int
+}
+
+type held struct {
+	plan  *Plan
+	token string
+	size  int
+}
+
+// NewDesk makes a Desk.
+func NewDesk(o DeskOptions) *Desk {
+	if o.Ring == nil {
+		o.Ring, _ = token.NewRing(token.NewKey()) // a fresh key is never refused
+	}
+	if o.Spender == nil {
+		o.Spender = &token.Memory{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Desk{o: o, held: map[string]held{}, ids: map[string]string{}}
+}
+
+// Issued is what a proposal is answered with.
+type Issued struct {
+	Token   string
+	Waits   bool // only a person's agreement lets it be applied
+	Visible bool // a person at a terminal finds it
+}
+
+// Issue gives a plan its id and its token, and lays it out for a person where the session alone cannot apply it: where
+// writes: propose, or where it lacks a right.
+func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
+	use, err := authority.From(ctx)
+	if err != nil {
+		return Issued{}, err
+	}
+	if err := use.Stale(); err != nil {
+		return Issued{}, err
+	}
+	p.Nonce, p.ID = rand.Text(), strings.ToLower(rand.Text()[:10])
+	p.Expires = d.o.Now().Add(Life)
+	c := claims(use, p)
+	c.Nonce, c.Expiry = p.Nonce, p.Expires
+	out := Issued{}
+	if out.Token, err = d.o.Ring.Seal(c); err != nil {
+		return Issued{}, &rootbound.Error{Reason: rootbound.InternalError, Op: rootbound.OpPropose, Err: err}
+	}
+	project := projectOf(use.Snapshot(), p.Project)
+	if project == nil {
+		return Issued{}, &rootbound.Error{Reason: rootbound.ProjectUnknown, Op: rootbound.OpPropose}
+	}
+	out.Waits = project.ProposeWrites || !project.Rights.Has(p.Rights())
+	if out.Waits && d.o.Pending != nil {
+		body, err := p.Encode()
+		if err == nil {
+			err = d.o.Pending.Put(p.ID, p.Expires, body)
+		}
+		switch {
+		case rootbound.ReasonOf(err) != "":
+			return Issued{}, told(err, Request{Root: string(p.Project)})
+		case err != nil:
+			return Issued{}, &rootbound.Error{Reason: rootbound.IOError, Op: rootbound.OpPropose, Detail: "the plan cannot be kept for a person", Retryable: true, Err: err}
+		}
+		out.Visible = true
+	}
+	d.keep(p, out.Token)
+	return out, nil
+}
+
+// claims are what a token for p binds when use asks.
+func claims(use *authority.Use, p *Plan) token.Claims {
+	s := use.Snapshot()
+	c := token.Claims{Kind: token.Patch, Authority: s.Authority, Generation: s.Generation, Project: p.Project,
+		RootsDigest: s.RootsDigest, PolicyDigest: s.PolicyDigest, PlanDigest: p.Digest}
+	if use.Origin != nil {
+		c.Principal = use.Origin.Principal
+	}
+	return c
+}
+
+func projectOf(s *authority.Snapshot, id rootbound.RootID) *rootbound.Project {
+	for _, g := range s.Grants {
+		if g.Project.ID == id {
+			return g.Project
+		}
+	}
+	return nil
+}
+
+func (d *Desk) keep(p *Plan, tok string) {
+	size := len(p.Diff)
+	for i := range p.Files {
+		size += len(p.Files[i].After) + len(p.Files[i].Path)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held[p.Nonce] = held{p, tok, size}
+	d.ids[p.ID] = p.Nonce
+	d.order = append(d.order, p.Nonce)
+	d.bytes += size
+	now := d.o.Now()
+	for len(d.order) > 1 && (len(d.order) > maxPlans || d.bytes > maxBytes || !now.Before(d.held[d.order[0]].plan.Expires)) {
+		d.forgetLocked(d.order[0])
+	}
+}
+
+func (d *Desk) forgetLocked(nonce string) {
+	h, ok := d.held[nonce]
+	if !ok {
+		return
+	}
+	delete(d.held, nonce)
+	delete(d.ids, h.plan.ID)
+	d.bytes -= h.size
+	for i, n := range d.order {
+		if n == nonce {
+			d.order = append(d.order[:i:i], d.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// Redeem finds the plan of a token, or of a plan's id, and checks that whoever asks may apply it: it is sealed by us, for
+// this authority, principal and project, of the generation, roots and policy in force, not expired and not used up. root
+// is what the caller named; empty: nothing was named. The plan is not used up yet: Apply does that.
+//
+// Errors: argument_invalid with the class in Detail, generation_stale.
+func (d *Desk) Redeem(ctx context.Context, root, ref string) (*Plan, error) {
+	use, err := authority.From(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := use.Stale(); err != nil {
+		return nil, err
+	}
+	tok := ref
+	if !strings.HasPrefix(ref, "rb1.") {
+		d.mu.Lock()
+		tok = d.held[d.ids[ref]].token
+		d.mu.Unlock()
+		if tok == "" {
+			return nil, invalid("no such plan")
+		}
+	}
+	c, err := d.o.Ring.Open(tok)
+	if err != nil {
+		return nil, classed(err)
+	}
+	d.mu.Lock()
+	h, ok := d.held[c.Nonce]
+	d.mu.Unlock()
+	want := claims(use, &Plan{Project: c.Project, Digest: c.PlanDigest})
+	if ok {
+		want = claims(use, h.plan)
+	}
+	if err := c.Check(want, d.o.Now()); err != nil {
+		return nil, classed(err)
+	}
+	if !names(use.Snapshot(), root, c.Project) {
+		return nil, classed(token.ErrNotThis)
+	}
+	if !ok {
+		return nil, invalid("the plan is used up, or was forgotten because too many came after it")
+	}
+	return h.plan, nil
+}
+
+// names reports whether root, as a caller spells it, is project.
+func names(s *authority.Snapshot, root string, project rootbound.RootID) bool {
+	if root == "" || root == string(project) {
+		return true
+	}
+	for _, g := range s.Grants {
+		if g.Project.ID == project && (string(g.ID) == root || g.Name == root) {
+			return true
+		}
+	}
+	return false
+}
+
+func invalid(detail string) *rootbound.Error {
+	return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Op: rootbound.OpApply, Detail: detail, Next: "Propose the patch again if it is still wanted."}
+}
+
+// classed turns a refusal of a token into one for its caller, who is told the class and no more.
+func classed(err error) error {
+	switch {
+	case errors.Is(err, token.ErrStale):
+		return &rootbound.Error{Reason: rootbound.GenerationStale, Op: rootbound.OpApply, Detail: "the plan was made under other roots or rules",
+			Next: "Propose the patch again: a plan is never carried over.", Err: err}
+	case errors.Is(err, token.ErrNotThis):
+		e := invalid("the token was made for another session, project or plan")
+		e.Err = err
+		return e
+	case errors.Is(err, token.ErrAskAgain):
+		e := invalid("the token has expired, or the server was started anew")
+		e.Err = err
+		return e
+	}
+	e := invalid("the token is none of ours, or was changed on the way")
+	e.Err = err
+	return e
+}
+
+// Waits reports whether a plan needs a person's agreement, however many rights the session has.
+func Waits(ctx context.Context, p *Plan) bool {
+	use, err := authority.From(ctx)
+	if err != nil {
+		return true
+	}
+	project := projectOf(use.Snapshot(), p.Project)
+	return project == nil || project.ProposeWrites
+}
+
+// Apply uses a plan up and makes it so, all of it or nothing. ctx carries the authority that applies it, and where a
+// person agreed how (authority.Use.Agreed). What it needs is judged before the plan is used up, so that whoever lacks a
+// right does not spoil it for somebody who has it; every file is resolved, locked and compared again after that.
+//
+// Errors: right_missing, also where a person has to agree; project_unknown and root_replaced if the project is another
+// directory now; argument_invalid if it expired or was used up; those of the package's function Apply. Directories that
+// were missing above new files are made first, and Detail says how many of them an error leaves.
+func (d *Desk) Apply(ctx context.Context, g *guard.Guard, p *Plan) (Applied, error) {
+	use, err := authority.From(ctx)
+	if err != nil {
+		return Applied{}, err
+	}
+	s := use.Snapshot()
+	project := projectOf(s, p.Project)
+	if project == nil {
+		return Applied{}, &rootbound.Error{Reason: rootbound.ProjectUnknown, Op: rootbound.OpApply}
+	}
+	if dir, ok := directory(s, p.Project); !ok || dir != p.Dir {
+		return Applied{}, &rootbound.Error{Reason: rootbound.RootReplaced, Op: rootbound.OpApply, Root: p.Project, Detail: "the plan was made for another directory",
+			Next: "Propose the patch again."}
+	}
+	if project.ProposeWrites && use.Agreed == "" {
+		return Applied{}, &rootbound.Error{Reason: rootbound.RightMissing, Op: rootbound.OpApply, Root: p.Project, Detail: "writes: propose",
+			Next: "Ask the person to look at it and agree: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID + "."}
+	}
+	if !d.o.Now().Before(p.Expires) {
+		return Applied{}, classed(token.ErrAskAgain)
+	}
+	dirs, err := d.prejudge(ctx, g, p)
+	if err != nil {
+		return Applied{}, applying(err)
+	}
+	if err := d.spend(p); err != nil {
+		return Applied{}, err
+	}
+	made := 0
+	for _, dir := range dirs {
+		err := g.Do(ctx, guard.Request{Op: rootbound.OpMkdir, Root: string(p.Project), Path: dir, Contained: true}, func(_ context.Context, on *guard.Target) error {
+			n, err := on.Mkdir()
+			made += n
+			return err
+		})
+		if err != nil {
+			return Applied{}, tellMade(err, made)
+		}
+	}
+	done, err := Apply(ctx, g, string(p.Project), p.files(), d.o.Journal)
+	if err != nil {
+		return Applied{}, tellMade(err, made)
+	}
+	return done, nil
+}
+
+// prejudge asks the guard about every file, without an effect, and lists the directories that are missing.
+func (d *Desk) prejudge(ctx context.Context, g *guard.Guard, p *Plan) (dirs []string, err error) {
+	seen := map[string]bool{}
+	for i := range p.Files {
+		f := &p.Files[i]
+		r := guard.Request{Op: rootbound.OpWrite, Root: string(p.Project), Path: f.Path, Contained: true, Parents: f.Action == Creates}
+		if f.Action == Deletes {
+			r.Op = rootbound.OpDelete
+		}
+		at, err := g.Decide(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if at.Project != p.Project || at.Path != f.Path {
+			return nil, &rootbound.Error{Reason: rootbound.VersionConflict, Path: f.Path, Detail: "the path leads elsewhere now", Next: "Propose the patch again."}
+		}
+		cut := strings.LastIndexByte(f.Path, '/')
+		if f.Action != Creates || cut < 0 || seen[f.Path[:cut]] {
+			continue
+		}
+		seen[f.Path[:cut]] = true
+		// Where the parent is there this decides like the request above.
+		r.Parents = false
+		if _, err := g.Decide(ctx, r); rootbound.ReasonOf(err) == rootbound.ParentMissing {
+			dirs = append(dirs, f.Path[:cut])
+		}
+	}
+	return dirs, nil
+}
+
+// applying names the operation in a refusal.
+func applying(err error) error {
+	e, ok := err.(*rootbound.Error)
+	if !ok {
+		return err
+	}
+	out := *e
+	out.Op = rootbound.OpApply
+	return &out
+}
+
+func tellMade(err error, made int) error {
+	e, ok := err.(*rootbound.Error)
+	if !ok || made == 0 {
+		return applying(err)
+	}
+	out := *e
+	out.Op = rootbound.OpApply
+	out.Detail = strings.TrimPrefix(fmt.Sprintf("%s; directories that were made before it: %d", e.Detail, made), "; ")
+	return &out
+}
+
+// spend uses a plan up.
+func (d *Desk) spend(p *Plan) error {
+	err := d.o.Spender.Spend(p.Nonce, p.Expires)
+	if err == nil || errors.Is(err, token.ErrSpent) {
+		d.mu.Lock()
+		d.forgetLocked(p.Nonce)
+		d.mu.Unlock()
+		if d.o.Pending != nil {
+			_ = d.o.Pending.Drop(p.ID) // what stays is spent
+		}
+	}
+	switch {
+	case errors.Is(err, token.ErrSpent):
+		return invalid("the plan was applied or rejected before")
+	case err != nil:
+		return &rootbound.Error{Reason: rootbound.LimitReached, Op: rootbound.OpApply, Detail: "it cannot be remembered that the plan was used", Retryable: true, Err: err}
+	}
+	return nil
+}
+
+// Reject uses a plan up without applying it.
+func (d *Desk) Reject(p *Plan) error { return d.spend(p) }
