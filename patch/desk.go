@@ -183,7 +183,7 @@ func (d *Desk) Redeem(ctx context.Context, root, ref string) (*Plan, error) {
 		return nil, err
 	}
 	if err := use.Stale(); err != nil {
-		return nil, err
+		return nil, applying(err)
 	}
 	tok := ref
 	if !strings.HasPrefix(ref, "rb1.") {

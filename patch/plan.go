@@ -93,3 +93,13 @@ func Decode(b []byte) (*Plan, error) {
 	}
 	return p, nil
 }
+
+// Operator is a project as the operator's own process sees it who agrees to what was proposed there: the directory and
+// the rules stay, and where propose was granted a plan may create, write and delete. Where it was not granted nothing
+// could be proposed, and nothing is added.
+func Operator(p rootbound.Project) rootbound.Project {
+	if p.Rights.Has(rootbound.Propose) {
+		p.Rights |= rootbound.Create | rootbound.Write | rootbound.Delete
+	}
+	return p
+}
