@@ -80,7 +80,7 @@ var imports = map[string][]string{
 	"mcpfs/wire":            {"mcpscope"},
 	"internal/config":       {"internal/config/held"},
 	"internal/config/held":  {},
-	"internal/state":        {"beneath"}, // keys of entry locks and identities of temporary files
+	"internal/state":        {"authority/token", "beneath"}, // spent nonces; keys of entry locks and identities of temporary files
 	"internal/sandbox":      {"authority"},
 	"internal/shadow":       {"guard"},
 	"internal/serve":        {"mcpfs", "mcpscope", "guard", "authority", "decision", "internal/..."},

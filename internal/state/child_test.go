@@ -3,6 +3,7 @@ package state
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rootbound/rootbound/authority/token"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -21,7 +23,7 @@ const partVar = "ROOTBOUND_TEST_PART"
 
 func TestMain(m *testing.M) {
 	parts := map[string]func(args []string) error{
-		"count": childCount, "hold": childHold, "stage": childStage, "open": childOpen,
+		"count": childCount, "hold": childHold, "stage": childStage, "open": childOpen, "spend": childSpend,
 	}
 	if part := parts[os.Getenv(partVar)]; part != nil {
 		if err := part(os.Args[1:]); err != nil {
@@ -172,6 +174,30 @@ func childOpen([]string) error {
 		return err
 	}
 	fmt.Printf("%x\n", k)
+	return nil
+}
+
+// childSpend spends the nonces named on its input, says which were fresh, and waits.
+func childSpend([]string) error {
+	d, err := Open(os.Getenv)
+	if err != nil {
+		return err
+	}
+	s, err := d.Spent()
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		switch err := s.Spend(in.Text(), time.Now().Add(time.Hour)); {
+		case err == nil:
+			fmt.Println("fresh")
+		case errors.Is(err, token.ErrSpent):
+			fmt.Println("spent")
+		default:
+			fmt.Println(err)
+		}
+	}
 	return nil
 }
 

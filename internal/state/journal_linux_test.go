@@ -7,11 +7,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/rootbound/rootbound/authority/token"
 	"github.com/rootbound/rootbound/beneath"
 )
 
-func TestJournalOnAFullDisk(t *testing.T) {
+// smallDisk mounts a file system of 64 KiB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("mounting a small file system needs root")
 	}
@@ -23,6 +27,11 @@ func TestJournalOnAFullDisk(t *testing.T) {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
+	return small
+}
+
+func TestJournalOnAFullDisk(t *testing.T) {
+	small := smallDisk(t)
 	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
 	if err != nil {
 		t.Fatal(err)
@@ -49,5 +58,31 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	defer f.Close()
 	if l := leftovers(f); len(l) != n {
 		t.Errorf("%d of %d entries can be read", len(l), n)
+	}
+}
+
+// A nonce that a full disk cannot take is refused, and works once there is room.
+func TestSpentOnAFullDisk(t *testing.T) {
+	small := smallDisk(t)
+	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := spent(t, d)
+	if err := os.WriteFile(filepath.Join(small, "ballast"), make([]byte, 1<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	soon := time.Now().Add(time.Hour)
+	if err := s.Spend("n", soon); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if err := os.Remove(filepath.Join(small, "ballast")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Spend("n", soon); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	if err := s.Spend("n", soon); !errors.Is(err, token.ErrSpent) {
+		t.Errorf("the second time: %v", err)
 	}
 }
