@@ -150,6 +150,8 @@ type Project struct {
 	Dir    string // absolute path as granted
 	Rights Rights
 
+	Description string // what it is, for those who choose among projects; no rule
+
 	Deny            []string // globs on the path inside the project, matched case- and NFC-folded
 	AllowExtensions []string // with a dot; empty: every name
 	MaxRead         int64    // bytes of one file; 0: no limit of its own

@@ -200,6 +200,7 @@ func (a *Authority) Close() {
 // Status is for people.
 type Status struct {
 	ID         string
+	Mode       Mode
 	State      string // unasked, pending, current, stale, unavailable, closed
 	Generation rootbound.Generation
 	Source     string
@@ -212,7 +213,7 @@ type Status struct {
 func (a *Authority) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := Status{ID: a.id, Generation: a.gen, Verdicts: a.verdict, State: "stale"}
+	s := Status{ID: a.id, Mode: a.opt.Mode, Generation: a.gen, Verdicts: a.verdict, State: "stale"}
 	if a.cur != nil {
 		s.Source, s.Grants = a.cur.Source, a.cur.Grants
 	}

@@ -208,8 +208,8 @@ func setDigest(lines []string) string {
 	return digest(lines)
 }
 
-// projectDigest covers rights and rules, not which directory has them.
+// projectDigest covers rights and rules, not which directory has them or what it is called.
 func projectDigest(p rootbound.Project) string {
-	p.ID, p.Dir = "", ""
+	p.ID, p.Dir, p.Description = "", "", ""
 	return digest(p)
 }

@@ -35,11 +35,12 @@ func Example() {
 	g := guard.New(guard.Options{})
 	scope := mcpscope.New(ceiling, mcpscope.Options{
 		Transport: "memory",
-		Mutates:   func(method, tool string) bool { return method == "tools/call" && mcpfs.Mutates(tool) }, // reads may use roots of 2 s ago
-		Form:      mcpfs.Form,
+		Mutates:   mcpfs.Classic.Mutates, // reads may use roots of 2 s ago
+		Need:      mcpfs.Classic.Need,
+		Form:      mcpfs.Classic.Form,
 	})
 	defer scope.Close(context.Background())
-	server := mcp.NewServer(&mcp.Implementation{Name: "mine", Version: "1"}, &mcp.ServerOptions{Instructions: mcpfs.Instructions})
+	server := mcp.NewServer(&mcp.Implementation{Name: "mine", Version: "1"}, &mcp.ServerOptions{Instructions: mcpfs.Classic.Instructions()})
 	mcpfs.Add(server, mcpfs.Options{Guard: g, Scope: scope})
 	server.AddReceivingMiddleware(scope.Middleware()) // last, so that it is outermost
 

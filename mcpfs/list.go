@@ -51,7 +51,7 @@ func (f *files) list(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString(mark(it.Dir))
 		b.WriteString(rootbound.Listed(it.Name))
 	}
-	return listed(&b, l), nil
+	return entries(&b, l), nil
 }
 
 func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
@@ -76,11 +76,11 @@ func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
 		page = " on this page"
 	}
 	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, size(total), page)
-	return listed(&b, l), nil
+	return entries(&b, l), nil
 }
 
-// listed adds what both lists say besides their entries.
-func listed(b *strings.Builder, l fileop.Listing) *wire.Reply {
+// entries adds what both lists say besides their entries.
+func entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
 	out := &wire.Reply{}
 	var links []map[string]string
 	for _, it := range l.Items {

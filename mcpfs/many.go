@@ -31,7 +31,7 @@ type fileAnswer struct {
 const ahead = 8 // files that are read before their turn
 
 func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
-	root, paths := c.Text("root", false), c.Texts("paths", true, 1)
+	project, paths := c.tool.project(c.Arguments), c.Texts(c.tool.named(objects), true, 1)
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -57,7 +57,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 				progress.step()
 				turns[i] <- g
 			}()
-			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: root, Path: paths[i]}, fileop.Whole(), f.limits.Text)
+			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.form == Project}, fileop.Whole(), f.limits.Text)
 		}()
 	}
 	started := min(ahead, len(paths))
@@ -86,20 +86,20 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		var piece string
 		switch {
 		case g.err != nil:
-			text, why := wire.Refused(g.err)
+			text, why := wire.Refused(Advise(g.err, f.tools))
 			answer.Error = &why
 			piece = wire.Echo(path) + ": Error - " + text
 		case g.t.Truncated:
 			text, _ := cutText(string(g.t.Data), g.t)
 			piece = listedPath(path) + ":\n" + text + "\n"
-			out.Cut, out.Next = true, map[string]any{"paths": paths[taken:]}
+			out.Cut, out.Next = true, map[string]any{c.tool.named(objects): paths[taken:]}
 		default:
 			piece = listedPath(path) + ":\n" + string(g.t.Data) + "\n"
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1
 			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; ask for the others in another call]", rest, len(paths))
-			out.Cut, out.Next = true, map[string]any{"paths": paths[rest:]}
+			out.Cut, out.Next = true, map[string]any{c.tool.named(objects): paths[rest:]}
 			break
 		}
 		if b.Len() > 0 {

@@ -2,10 +2,10 @@ package mcpfs
 
 import (
 	"context"
-	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -15,7 +15,12 @@ import (
 type Options struct {
 	Guard  *guard.Guard    // required
 	Scope  *mcpscope.Scope // required; its middleware must be on the server too
+	Tools  Tools
 	Limits Limits
+
+	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
+	// enum. What a call may use is decided by its snapshot alone.
+	Projects func(context.Context, mcp.Request) []rootbound.RootID
 }
 
 // Limits bound one answer (contract §6). 0 means the value named here.
@@ -39,14 +44,17 @@ func (l Limits) filled() Limits {
 }
 
 // Add adds the file tools to server, and a middleware that shows them in tools/list in their order, before the server's
-// other tools. Call it before the scope's middleware is added, which must stay outermost.
-func Add(server *mcp.Server, o Options) {
-	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled()}
-	for i := range rows() {
-		t := &rows()[i]
+// other tools. Call it before the scope's middleware is added, which must stay outermost. Call changed when
+// Options.Projects gives other ids than before: clients that take tools/list_changed are told.
+func Add(server *mcp.Server, o Options) (changed func()) {
+	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools}
+	for i := range o.Tools.rows() {
+		t := &o.Tools.rows()[i]
 		server.AddTool(t.describe(), f.handler(t))
 	}
-	server.AddReceivingMiddleware(ordered(Names()))
+	server.AddReceivingMiddleware(listed(o))
+	first := &o.Tools.rows()[0]
+	return func() { server.AddTool(first.describe(), f.handler(first)) }
 }
 
 // files is what all handlers share; read-only after Add.
@@ -54,6 +62,7 @@ type files struct {
 	guard  *guard.Guard
 	scope  *mcpscope.Scope
 	limits Limits
+	tools  Tools
 }
 
 // call is one tools/call.
@@ -64,20 +73,39 @@ type call struct {
 }
 
 func (f *files) handler(t *tool) mcp.ToolHandler {
+	fields := fieldsOf(t.in)
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		r, err := t.run(f, ctx, call{wire.Decode(t.name, req.Params.Arguments), t, req})
+		c := call{wire.Decode(t.name, req.Params.Arguments), t, req}
+		if !t.open() {
+			c.Only(fields)
+		}
+		r, err := t.run(f, ctx, c)
 		if err != nil {
-			return wire.Refuse(err, t.media), nil
+			return wire.Refuse(Advise(f.recorded(ctx, c, err), f.tools), t.media), nil
 		}
 		return r.Result()
 	}
+}
+
+// recorded puts a refusal that came up before the guard was asked through the guard, so that it has a decision and a
+// record like any other: there is one door.
+func (f *files) recorded(ctx context.Context, c call, err error) error {
+	e := mcpscope.Refused(err)
+	if e == nil || e.Decision != "" {
+		return err
+	}
+	readable := func(r role) string {
+		return wire.Decode(c.tool.name, c.req.Params.Arguments).Text(c.tool.named(r), false)
+	}
+	r := guard.Request{Op: c.tool.op, Root: readable(root), Path: readable(object), Dest: readable(destination), Contained: c.tool.form == Project, Invalid: e}
+	return f.guard.Do(ctx, r, func(context.Context, *guard.Target) error { return e })
 }
 
 // request is what the tool asks the guard for.
 func (c call) request() guard.Request { return c.tool.request(c.Arguments) }
 
 func (t *tool) request(a *wire.Arguments) guard.Request {
-	r := guard.Request{Op: t.op, Root: a.Text("root", false), Path: a.Text(t.named(object), true)}
+	r := guard.Request{Op: t.op, Root: t.project(a), Path: a.Text(t.named(object), true), Contained: t.form == Project}
 	if dest := t.named(destination); dest != "" {
 		r.Dest, r.DestRoot = a.Text(dest, true), r.Root
 	}
@@ -94,43 +122,38 @@ func (t *tool) request(a *wire.Arguments) guard.Request {
 	return r
 }
 
-// ordered shows our tools first and in our order; the SDK sorts them by name.
-func ordered(names []string) mcp.Middleware {
-	rank := make(map[string]int, len(names))
-	for i, n := range names {
-		rank[n] = i - len(names)
-	}
-	return func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			res, err := next(ctx, method, req)
-			if l, ok := res.(*mcp.ListToolsResult); ok && err == nil {
-				slices.SortStableFunc(l.Tools, func(a, b *mcp.Tool) int { return rank[a.Name] - rank[b.Name] })
-			}
-			return res, err
-		}
-	}
-}
+// project reads the argument that names the project.
+func (t *tool) project(a *wire.Arguments) string { return a.Text(t.named(root), t.form == Project) }
 
 // Request tells what a tools/call will ask the guard for, for a check before anything is asked of the client
 // (guard.Precheck). ok is false for calls that name no single path and for ones whose arguments are not valid.
-func Request(req mcp.Request) (r guard.Request, ok bool) {
+func (t Tools) Request(req mcp.Request) (r guard.Request, ok bool) {
 	p, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
 	if !isCall || p == nil {
 		return r, false
 	}
-	t := row(p.Name)
-	if t == nil || t.op == "" {
+	row := t.row(p.Name)
+	if row == nil || row.named(object) == "" {
 		return r, false
 	}
 	a := wire.Decode(p.Name, p.Arguments)
-	r = t.request(a)
+	r = row.request(a)
 	return r, a.Err() == nil
 }
 
-// Form tells mcpscope.Options what a refusal of a tool of this package may hold.
-func Form(tool string) mcpscope.Form {
-	if t := row(tool); t != nil && t.media {
+// Form tells mcpscope.Options what a refusal of a tool may hold.
+func (t Tools) Form(tool string) mcpscope.Form {
+	if row := t.row(tool); row != nil && row.media {
 		return mcpscope.Media
 	}
 	return mcpscope.Text
+}
+
+// Need tells mcpscope.Options what a call needs of the authority: scope_status is answered where the scope refuses, too. What
+// is not in the form needs what is the rule.
+func (t Tools) Need(_, name string) mcpscope.Need {
+	if row := t.row(name); row != nil {
+		return row.need
+	}
+	return mcpscope.Scoped
 }

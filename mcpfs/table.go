@@ -3,6 +3,7 @@ package mcpfs
 import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/mcpfs/wire"
+	"github.com/rootbound/rootbound/mcpscope"
 )
 
 // Arguments. Those of the classic server keep its types and bounds; ours are optional.
@@ -38,8 +39,17 @@ const editsSchema = `{"type":"array","description":"Replacements, made one after
 	`"newText":{"type":"string","description":"Text to put there"},` +
 	`"replaceAll":{"type":"boolean","description":"Replace every occurrence of oldText"}},"required":["oldText","newText"]}}`
 
-// table lists the tools in the order clients see them: the classic ones first.
+// table lists the tools in the order clients see them: those of the classic server, then ours.
 func table() []tool {
+	rows := classicTable()
+	for _, t := range ourTable() {
+		t.ours = true
+		rows = append(rows, t)
+	}
+	return rows
+}
+
+func classicTable() []tool {
 	readArgs := []field{pathField, tailField, headField, lineField, linesField, offsetField, rootField}
 	readOut := []field{versionOut, cutOut, nextOut, noteOut}
 	const readText = "Reads a text file as UTF-8, whole or in part: head or tail for its first or last lines, line and lines for a range. " +
@@ -51,7 +61,7 @@ func table() []tool {
 			description: readText + pathRules + linkRules + bound},
 		{name: "read_media_file", title: "Read Media File", run: (*files).readMedia, op: rootbound.OpRead, reads: true, media: true, in: []field{pathField, rootField}, out: []field{versionOut},
 			description: "Reads the bytes of a file: images and audio as such, anything else as an embedded resource in base64." + pathRules + linkRules},
-		{name: "read_multiple_files", title: "Read Multiple Files", run: (*files).readMany, reads: true,
+		{name: "read_multiple_files", title: "Read Multiple Files", run: (*files).readMany, op: rootbound.OpRead, reads: true,
 			in: []field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(objects), rootField},
 			out: []field{cutOut, nextOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
 				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},
@@ -81,24 +91,30 @@ func table() []tool {
 			in: []field{must("source", `{"type":"string","description":"File, directory or link to move"}`).as(object),
 				must("destination", `{"type":"string","description":"Its new path, name included; the directory must exist unless create_parents is set"}`).as(destination),
 				overwriteField, parentsField, rootField},
-			description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists at destination stays unless overwrite is set." + pathRules},
+			description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists there stays unless overwrite is set." + pathRules},
 		{name: "search_files", title: "Search Files", run: (*files).search, op: rootbound.OpSearch, reads: true,
-			in:          []field{pathField, must("pattern", `{"type":"string","description":"Glob on the path below path: *.go is the top level, **/*.go every level"}`), excludeField, cursorField, rootField},
+			in:          []field{pathField, must("pattern", `{"type":"string","description":"Glob on what lies below that directory: *.go is its top level, **/*.go every level"}`), excludeField, cursorField, rootField},
 			out:         []field{cutOut, nextOut, skippedOut},
 			description: "Finds files and directories whose path matches a glob (*, **, ?, classes, braces), hidden ones too, sorted. An exclude pattern that matches a directory leaves out all of it." + pathRules + bound},
 		{name: "get_file_info", title: "Get File Info", run: (*files).info, op: rootbound.OpStat, reads: true, in: []field{pathField, rootField}, out: []field{versionOut},
 			description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},
-		{name: "list_allowed_directories", title: "List Allowed Directories", run: (*files).allowed, reads: true,
+		{name: "list_allowed_directories", title: "List Allowed Directories", run: (*files).allowed, op: rootbound.OpList, classicOnly: true, reads: true,
 			out: []field{may("directories", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"path":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}}},`+
 				`"required":["id","path","rights"],"additionalProperties":false}}`), noteOut},
 			description: "Lists the directories that are approved now. Absolute paths must begin with one of them; their ids can be sent as root. The client's roots may change this list at any time."},
+	}
+}
+
+// ourTable are the tools that the classic server lacks. Their arguments are closed in both forms.
+func ourTable() []tool {
+	return []tool{
 		{name: "copy_file", title: "Copy File", run: (*files).copy, op: rootbound.OpCopy, destructive: true,
 			in: []field{must("source", `{"type":"string","description":"File or directory to copy"}`).as(object),
 				must("destination", `{"type":"string","description":"Path of the copy, name included; the directory must exist unless create_parents is set"}`).as(destination),
 				overwriteField, parentsField,
 				may("expected_version", `{"type":"string","description":"structuredContent.version of the file that is overwritten, or absent for a file that must not exist; anything else there is a version_conflict"}`), rootField},
 			out:         []field{versionOut, may("files", `{"type":"integer","description":"How many files were copied"}`), undoOut, noteOut},
-			description: "Copies a file, or a directory with all that it holds, which appears at once when the copy is complete. A copy never makes links: a directory that holds a link is refused. What exists at destination stays unless overwrite is set, which replaces a file by a file." + pathRules},
+			description: "Copies a file, or a directory with all that it holds, which appears at once when the copy is complete. A copy never makes links: a directory that holds a link is refused. What exists there stays unless overwrite is set, which replaces a file by a file." + pathRules},
 		{name: "delete_file", title: "Delete File", run: (*files).delete, op: rootbound.OpDelete, idempotent: true, destructive: true,
 			in:          []field{pathField, recursiveField, may("expected_version", `{"type":"string","description":"structuredContent.version of what is to be deleted; anything else there is a version_conflict"}`), rootField},
 			out:         []field{may("entries", `{"type":"integer","description":"How many files, directories and links are gone"}`), undoOut, noteOut},
@@ -107,5 +123,9 @@ func table() []tool {
 			in:          []field{pathField, must("content", `{"type":"string","description":"Text to put at the end of the file, as it is: no line break is added"}`), parentsField, versionField, rootField},
 			out:         []field{versionOut, undoOut, noteOut},
 			description: "Adds text at the end of a file, atomically; makes the file if there is none. What the file holds stays as it is, byte for byte." + pathRules},
+		{name: "list_projects", title: "List Projects", run: (*files).projects, op: rootbound.OpList, reads: true, in: []field{cursorField}, out: []field{projectsOut, cutOut, nextOut},
+			description: "Lists the projects that may be used now: id, rights, description, and the parts that are approved. A part's prefix is where paths inside the project begin; an empty one stands for all of it."},
+		{name: "scope_status", title: "Scope Status", run: (*files).status, op: rootbound.OpStat, need: mcpscope.Informed, reads: true, out: scopeOut,
+			description: "Tells what may be touched now and why not more: where the scope comes from, each project's rights, approved parts and rules, the client's roots that were dropped and why, and the limits of one answer. Ask it when a refusal is not clear."},
 	}
 }

@@ -28,7 +28,7 @@ func TestToolsListKeepsItsOrder(t *testing.T) {
 	for _, tool := range res.Tools {
 		got = append(got, tool.Name)
 	}
-	if d := cmp.Diff(mcpfs.Names(), got); d != "" {
+	if d := cmp.Diff(mcpfs.Classic.Names(), got); d != "" {
 		t.Error(d)
 	}
 }

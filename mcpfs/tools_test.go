@@ -2,6 +2,7 @@ package mcpfs
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
 // shown is a tool as a client decodes it.
@@ -19,10 +23,10 @@ type shown struct {
 	Annotations               map[string]any
 }
 
-func listedTools(t *testing.T) []shown {
+func listedTools(t *testing.T, form Tools) []shown {
 	t.Helper()
 	var out []shown
-	for _, row := range table() {
+	for _, row := range form.rows() {
 		b, err := json.Marshal(row.describe())
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +51,7 @@ func TestToolsAreTheClassicOnes(t *testing.T) {
 	if err := json.Unmarshal(b, &classic); err != nil {
 		t.Fatal(err)
 	}
-	ours := listedTools(t)
+	ours := listedTools(t, Classic)
 	if len(ours) < len(classic.Tools) {
 		t.Fatalf("%d tools", len(ours))
 	}
@@ -123,36 +127,91 @@ func withoutText(v any) any {
 	return out
 }
 
+func forms() []Tools { return []Tools{Classic, Project} }
+
 func TestToolTextsStateTheRules(t *testing.T) {
-	for _, s := range listedTools(t) {
-		if len(s.Description) > 700 || len(s.Description) < 60 {
-			t.Errorf("%s: a description of %d bytes", s.Name, len(s.Description))
+	for _, form := range forms() {
+		said := "list_allowed_directories"
+		if form == Project {
+			said = "list_projects"
 		}
-		props, _ := s.InputSchema["properties"].(map[string]any)
-		_, path := props["path"]
-		_, paths := props["paths"]
-		if (path || paths) && (!strings.Contains(s.Description, "relative") || !strings.Contains(s.Description, "list_allowed_directories")) {
-			t.Errorf("%s does not state how paths are read", s.Name)
+		if text := form.Instructions(); !strings.Contains(text, said) || len(text) > 900 {
+			t.Errorf("%s: instructions of %d bytes: %s", form, len(text), text)
 		}
-		for name, p := range props {
-			if p.(map[string]any)["description"] == nil {
-				t.Errorf("%s.%s is not described", s.Name, name)
+		for _, s := range listedTools(t, form) {
+			if len(s.Description) > 700 || len(s.Description) < 60 {
+				t.Errorf("%s: a description of %d bytes", s.Name, len(s.Description))
 			}
+			props, _ := s.InputSchema["properties"].(map[string]any)
+			_, root := props["root"]
+			_, id := props["project_id"]
+			if (root || id) && (!strings.Contains(s.Description, "relative") || !strings.Contains(s.Description, said)) {
+				t.Errorf("%s %s does not state how paths are read", form, s.Name)
+			}
+			for name, p := range props {
+				if p.(map[string]any)["description"] == nil {
+					t.Errorf("%s.%s is not described", s.Name, name)
+				}
+			}
+		}
+	}
+}
+
+// The project form has the tools of the classic one, each with the id of a project and relative paths in place of paths,
+// and speaks of nothing else. Its arguments are closed.
+func TestProjectFormNamesNoHostPath(t *testing.T) {
+	want := slices.DeleteFunc(Classic.Names(), func(n string) bool { return n == "list_allowed_directories" })
+	if d := cmp.Diff(want, Project.Names()); d != "" {
+		t.Fatal(d)
+	}
+	foreign := regexp.MustCompile(`(?i)absolut|\broot\b|list_allowed|\bpath\b" *:|"(path|paths|source|destination|root)":`)
+	for _, s := range listedTools(t, Project) {
+		in, _ := json.Marshal(s.InputSchema)
+		if m := foreign.FindString(s.Description + string(in)); m != "" {
+			t.Errorf("%s speaks of %q: %s %s", s.Name, m, s.Description, in)
+		}
+		if s.InputSchema["additionalProperties"] != false {
+			t.Errorf("%s takes arguments it does not know", s.Name)
+		}
+		row := Project.row(s.Name)
+		names := row.named(object)+row.named(objects) != ""
+		if names != (row.named(root) == "project_id") {
+			t.Errorf("%s names a path without a project, or the other way round", s.Name)
+		}
+		if names && (row.in[0].Name != "project_id" || !row.in[0].Required) {
+			t.Errorf("%s does not begin with project_id", s.Name)
+		}
+		for _, f := range row.in {
+			if f.is > root && !strings.HasPrefix(f.Name, "relative_") {
+				t.Errorf("%s.%s is a path", s.Name, f.Name)
+			}
+		}
+	}
+	if m := foreign.FindString(strings.ReplaceAll(Project.Instructions(), "Absolute paths and .. are not taken", "")); m != "" {
+		t.Errorf("the instructions speak of %q", m)
+	}
+	for _, r := range rootbound.Reasons() {
+		var e *rootbound.Error
+		if errors.As(Advise(&rootbound.Error{Reason: r}, Project), &e); strings.Contains(e.Error(), "list_allowed_directories") || strings.Contains(e.Error(), "argument root") {
+			t.Errorf("%s: %s", r, e)
 		}
 	}
 }
 
 // Schemas must be valid ones and need nothing RE2 lacks.
 func TestSchemasResolve(t *testing.T) {
-	for _, row := range table() {
-		d := row.describe()
-		for _, raw := range []any{d.InputSchema, d.OutputSchema} {
-			var s jsonschema.Schema
-			if err := json.Unmarshal(raw.(json.RawMessage), &s); err != nil {
-				t.Fatalf("%s: %v", row.name, err)
-			}
-			if _, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
-				t.Errorf("%s: %v", row.name, err)
+	for _, form := range forms() {
+		for _, row := range form.rows() {
+			d := row.describe()
+			enum := wire.Object(withEnum(row.in, []rootbound.RootID{"a", "b"}), row.open())
+			for _, raw := range []any{d.InputSchema, d.OutputSchema, enum} {
+				var s jsonschema.Schema
+				if err := json.Unmarshal(raw.(json.RawMessage), &s); err != nil {
+					t.Fatalf("%s: %v", row.name, err)
+				}
+				if _, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
+					t.Errorf("%s: %v", row.name, err)
+				}
 			}
 		}
 	}
@@ -191,17 +250,17 @@ func validate(t *testing.T, tool string, structured any) {
 
 func TestRowsAreWhole(t *testing.T) {
 	for _, row := range table() {
-		if row.run == nil {
-			t.Errorf("%s has no handler", row.name)
+		if row.run == nil || row.op == "" {
+			t.Errorf("%s has no handler or no operation", row.name)
 		}
-		if one := row.named(object) != ""; one != (row.op != "") {
-			t.Errorf("%s asks for %q and names one path: %v", row.name, row.op, one)
-		}
-		if row.op != "" && row.op.Mutates() == row.reads {
+		if row.op.Mutates() == row.reads {
 			t.Errorf("%s: reads is %v, its operation is %s", row.name, row.reads, row.op)
 		}
 		if row.destructive && row.reads {
 			t.Errorf("%s reads and destroys", row.name)
+		}
+		if paths := row.named(object)+row.named(objects) != ""; paths != (row.named(root) != "") || row.named(destination) != "" && row.named(object) == "" {
+			t.Errorf("%s: paths come with the argument root and only then", row.name)
 		}
 	}
 }

@@ -119,12 +119,12 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 		if n := t.Nodes[used-1]; !n.Dir {
 			dir, _ = cutLast(last)
 		}
-		out.Cut, out.Next = true, map[string]any{"path": join(r.Path, dir)}
+		out.Cut, out.Next = true, map[string]any{c.tool.named(object): join(r.Path, dir)}
 		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; ask for the directories from there on one by one, or leave some out with excludePatterns]",
 			used, rootbound.Quote(join(r.Path, last))))
 	case t.Deep:
 		first := join(r.Path, pathOf(t.Nodes, slices.IndexFunc(t.Nodes, func(n fileop.Branch) bool { return n.Dir && n.Depth >= levels })))
-		out.Cut, out.Next = true, map[string]any{"path": first}
+		out.Cut, out.Next = true, map[string]any{c.tool.named(object): first}
 		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %d levels, first at %s; ask for what lies below it]", levels, rootbound.Quote(first)))
 	}
 	return out, nil

@@ -7,6 +7,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -33,6 +34,7 @@ type Options struct {
 	AllowWide      bool
 	ClientProject  rootbound.Project // mode client: what each root is granted
 
+	Tools     mcpfs.Tools   // the form of the tools
 	Relative  string        // unique, first, explicit
 	FSTimeout time.Duration // default 5 s; negative: unbounded
 	NoSlow    bool
@@ -91,19 +93,15 @@ func New(o Options) (*Service, error) {
 			o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
 		},
 	})
-	tools := map[string]bool{} // and whether they may change something
-	for _, name := range mcpfs.Names() {
-		tools[name] = mcpfs.Mutates(name)
-	}
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
 		AllowWide: o.AllowWide, ClientProject: o.ClientProject,
-		Form:    mcpfs.Form,
-		Need:    need(tools),
-		Mutates: func(method, name string) bool { return method == "tools/call" && tools[name] },
+		Form:    o.Tools.Form,
+		Need:    need(o.Tools),
+		Mutates: o.Tools.Mutates,
 		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
-			if r, ok := mcpfs.Request(req); ok && o.Mode != authority.Client { // without a ceiling there is nothing to check against
-				return g.Precheck(c, r, o.Mode != authority.Ignore)
+			if r, ok := o.Tools.Request(req); ok && o.Mode != authority.Client { // without a ceiling there is nothing to check against
+				return mcpfs.Advise(g.Precheck(c, r, o.Mode != authority.Ignore), o.Tools)
 			}
 			return nil
 		},
@@ -113,26 +111,37 @@ func New(o Options) (*Service, error) {
 		},
 	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "rootbound", Title: "rootbound", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: mcpfs.Instructions,
+		Instructions: o.Tools.Instructions(),
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list of tools does not change while serving
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits})
+	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects})
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
 	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
 	return s, nil
 }
 
-// need: every file tool needs authority; an unknown tool is told so by the SDK without a question to the client.
-func need(tools map[string]bool) func(method, name string) mcpscope.Need {
+// need: every file tool says what it needs; an unknown tool is told so by the SDK without a question to the client.
+func need(tools mcpfs.Tools) func(method, name string) mcpscope.Need {
+	names := tools.Names()
 	return func(method, name string) mcpscope.Need {
-		if _, ours := tools[name]; ours && method == "tools/call" {
-			return mcpscope.Scoped
+		if method == "tools/call" && slices.Contains(names, name) {
+			return tools.Need(method, name)
 		}
 		return mcpscope.Free
 	}
+}
+
+// projects are the ids that tools/list shows: what the operator granted. The client's roots narrow what each of them
+// holds, and change more often than clients ask for tools.
+func (s *Service) projects(context.Context, mcp.Request) []rootbound.RootID {
+	var ids []rootbound.RootID
+	for _, p := range s.ceiling.Projects() {
+		ids = append(ids, p.ID)
+	}
+	return ids
 }
 
 // Connect serves one session over a transport, for programs that hold the client in the same process.

@@ -1,0 +1,55 @@
+package mcpfs
+
+import (
+	"errors"
+
+	"github.com/rootbound/rootbound"
+)
+
+// advice names tools and arguments of this package where the registry's own line, which every importer shares, cannot.
+// The second line is that of the project form, where it differs.
+func advice(r rootbound.Reason, tools Tools) string {
+	classic, project := "", ""
+	switch r {
+	case rootbound.OutsideRoot:
+		classic, project = "Use a path below one of the directories that list_allowed_directories shows.",
+			"Use a path inside the project; list_projects shows what is approved now."
+	case rootbound.PathAmbiguous, rootbound.RootRequired:
+		classic, project = "Name the project in the argument root, or send an absolute path.", "Name the project in project_id."
+	case rootbound.ProjectUnknown:
+		classic, project = "Use a name that list_allowed_directories shows, or leave the argument root out.",
+			"Send as project_id an id that list_projects shows."
+	case rootbound.ParentMissing:
+		classic = "Create that directory first with create_directory."
+	case rootbound.VersionPartial:
+		classic = "Read the whole file first, or use edit_file."
+	case rootbound.EditNoMatch:
+		classic = "Read the file and send oldText exactly as it stands there."
+	case rootbound.EditAmbiguous:
+		classic = "Send a longer oldText that occurs once, or set replaceAll."
+	case rootbound.NotText:
+		classic = "Use read_media_file for its bytes."
+	case rootbound.IsADirectory:
+		classic = "Use the path of a file, or list_directory for what it holds."
+	}
+	if tools == Project && project != "" {
+		return project
+	}
+	return classic
+}
+
+// Advise completes a refusal with the way out that these tools offer, where nothing finer is said. Other errors, nil too,
+// are given back as they are.
+func Advise(err error, tools Tools) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Next != "" {
+		return err
+	}
+	next := advice(e.Reason, tools)
+	if next == "" {
+		return err
+	}
+	known := *e
+	known.Next = next
+	return &known
+}

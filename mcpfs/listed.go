@@ -1,0 +1,65 @@
+package mcpfs
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+)
+
+// maxEnum is how many ids the enum of project_id may hold: each tool repeats it. With more there is none, and
+// list_projects shows them page by page.
+const maxEnum = 100
+
+// listed shows our tools first and in our order, as the SDK sorts them by name, and the ids of the projects in them.
+func listed(o Options) mcp.Middleware {
+	rank := map[string]int{}
+	for i, n := range o.Tools.Names() {
+		rank[n] = i - len(o.Tools.rows())
+	}
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			l, ok := res.(*mcp.ListToolsResult)
+			if !ok || err != nil {
+				return res, err
+			}
+			slices.SortStableFunc(l.Tools, func(a, b *mcp.Tool) int { return rank[a.Name] - rank[b.Name] })
+			if o.Tools == Project && o.Projects != nil {
+				named(l.Tools, o.Projects(ctx, req))
+			}
+			return res, err
+		}
+	}
+}
+
+// named puts the ids into the schemas. The tools are the server's own, so they are copied first.
+func named(tools []*mcp.Tool, ids []rootbound.RootID) {
+	if len(ids) == 0 || len(ids) > maxEnum {
+		return
+	}
+	for i, t := range tools {
+		row := Project.row(t.Name)
+		if row == nil || row.named(root) == "" {
+			continue
+		}
+		known := *t
+		known.InputSchema = wire.Object(withEnum(row.in, ids), row.open())
+		tools[i] = &known
+	}
+}
+
+func withEnum(in []field, ids []rootbound.RootID) []wire.Field {
+	fields := fieldsOf(in)
+	for i := range in {
+		if in[i].is == root {
+			enum, _ := json.Marshal(ids) // a list of strings
+			fields[i].Schema = fields[i].Schema[:len(fields[i].Schema)-1] + `,"enum":` + string(enum) + "}"
+		}
+	}
+	return fields
+}

@@ -1,0 +1,163 @@
+package mcpfs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// What scope_status answers. Patterns of deny rules are counted, not shown: they may name what they hide. Roots that were
+// dropped are told by their place in the client's list: their URIs are paths of the host.
+var scopeOut = []field{
+	may("mode", `{"type":"string","enum":["narrow","client","ignore","require"],"description":"What the client's roots mean"}`),
+	may("state", `{"type":"string","description":"current: what is shown is in force"}`),
+	may("generation", `{"type":"integer","description":"Rises whenever the scope changes"}`),
+	may("source", `{"type":"string","description":"Where the scope comes from"}`),
+	may("refused", wire.ErrorSchema),
+	may("projects", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}},"roots":`+partSchema+
+		`,"rules":{"type":"array","items":{"type":"string"},"description":"Presets and switches that are on"},"deny":{"type":"integer","description":"How many deny patterns"},`+
+		`"allow_extensions":{"type":"array","items":{"type":"string"}},"max_read":{"type":"integer"},"max_write":{"type":"integer"},`+
+		`"writes":{"type":"string","enum":["direct","propose","none"]}},"required":["id","rights","roots","rules","deny","writes"],"additionalProperties":false}}`),
+	may("dropped_roots", `{"type":"array","description":"Entries of the client's list that are not approved","items":{"type":"object","properties":{"entry":{"type":"integer","description":"Place in the list, from 1"},`+
+		`"reason":{"type":"string"},"detail":{"type":"string"},"next":{"type":"string"}},"required":["entry","reason","next"],"additionalProperties":false}}`),
+	may("limits", `{"type":"object","description":"Bounds of one answer","properties":{"text":{"type":"integer"},"media":{"type":"integer"},"tree":{"type":"integer"},"list":{"type":"integer"},`+
+		`"search":{"type":"integer"},"edit":{"type":"integer"}},"additionalProperties":false}`),
+	noteOut, cutOut, nextOut,
+}
+
+type scopeOf struct {
+	ID         rootbound.RootID `json:"id"`
+	Rights     []string         `json:"rights"`
+	Roots      []part           `json:"roots"`
+	Rules      []string         `json:"rules"`
+	Deny       int              `json:"deny"`
+	Extensions []string         `json:"allow_extensions,omitempty"`
+	MaxRead    int64            `json:"max_read,omitempty"`
+	MaxWrite   int64            `json:"max_write,omitempty"`
+	Writes     string           `json:"writes"`
+}
+
+// maxExtensions is how many allowed extensions of a project are shown.
+const maxExtensions = 50
+
+func scopeOfProject(p granted) scopeOf {
+	s := scopeOf{ID: p.ID, Rights: p.Rights.Names(), Roots: p.parts, Rules: []string{"own"}, Deny: len(p.Deny), MaxRead: p.MaxRead, MaxWrite: p.MaxWrite}
+	for _, r := range []struct {
+		on   bool
+		name string
+	}{
+		{!p.LiftCredentials, "credentials"}, {!p.LiftExecution, "execution"}, {p.DenyMounts, "mounts"}, {p.DenyHardlinks, "hardlinks"},
+	} {
+		if r.on {
+			s.Rules = append(s.Rules, r.name)
+		}
+	}
+	for _, e := range p.AllowExtensions[:min(len(p.AllowExtensions), maxExtensions)] {
+		s.Extensions = append(s.Extensions, rootbound.Clean(e))
+	}
+	switch {
+	case p.Rights&(rootbound.Create|rootbound.Write|rootbound.Move|rootbound.Delete) != 0:
+		s.Writes = "direct"
+	case p.Rights.Has(rootbound.Propose):
+		s.Writes = "propose"
+	default:
+		s.Writes = "none"
+	}
+	return s
+}
+
+// sources says in words where a scope comes from.
+func sourceText(source string) string {
+	switch source {
+	case "ceiling":
+		return "what the operator granted"
+	case "roots":
+		return "the client's roots"
+	case "roots_unsupported":
+		return "what the operator granted, since the client does not answer for its roots"
+	case "empty_first":
+		return "what the operator granted, since the client's first list was empty"
+	}
+	return "nothing yet"
+}
+
+// status answers scope_status from what the scope holds, without a look at the disk; also where the scope refuses.
+func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	st := f.scope.Status(ctx, c.req)
+	out := &wire.Reply{}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Mode %s, state %s, generation %d.", st.Mode, st.State, st.Generation)
+	if st.Refused != nil {
+		text, facts := wire.Refused(Advise(st.Refused, f.tools))
+		b.WriteString("\nNothing may be touched: " + text)
+		out.Add("refused", facts)
+	} else {
+		f.inForce(out, &b, st)
+	}
+	dropped(out, &b, st)
+	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
+		size(int64(f.limits.Text)), f.limits.List, f.limits.Hits, f.limits.Tree)
+	out.Add("limits", map[string]int{"text": f.limits.Text, "media": f.limits.Media, "tree": f.limits.Tree, "list": f.limits.List,
+		"search": f.limits.Hits, "edit": f.limits.Edit})
+	out.Add("mode", st.Mode)
+	out.Add("state", st.State)
+	out.Add("generation", st.Generation)
+	out.Text = b.String()
+	return out, nil
+}
+
+// inForce tells what may be touched. More projects than a page holds are left to list_projects.
+func (f *files) inForce(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
+	out.Add("source", st.Source)
+	fmt.Fprintf(b, " In force: %s.", sourceText(st.Source))
+	all := grantedIn(st)
+	list := []scopeOf{}
+	for i, p := range all {
+		if i == f.limits.List {
+			out.Cut = true
+			out.Note(fmt.Sprintf("cut after %d of %d projects; list_projects shows the others", i, len(all)))
+			break
+		}
+		s := scopeOfProject(p)
+		list = append(list, s)
+		fmt.Fprintf(b, "\n%s (%s): %s; changes: %s; rules: %s", p.ID, p.Rights, partsText(p.parts), s.Writes, strings.Join(s.Rules, ", "))
+		if s.Deny > 0 {
+			fmt.Fprintf(b, ", %d deny patterns", s.Deny)
+		}
+		if s.Extensions != nil {
+			fmt.Fprintf(b, ", only %s", strings.Join(s.Extensions, " "))
+		}
+	}
+	out.Add("projects", list)
+}
+
+// dropped tells which entries of the client's list were not approved, and why.
+func dropped(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
+	list := []map[string]any{}
+	for i, v := range st.Verdicts {
+		if v.Reason == "" {
+			continue
+		}
+		d := map[string]any{"entry": i + 1, "reason": v.Reason, "next": v.Reason.Next()}
+		if v.Detail != "" {
+			d["detail"] = rootbound.Clean(v.Detail)
+		}
+		list = append(list, d)
+		if len(list) <= 8 {
+			fmt.Fprintf(b, "\nEntry %d of the client's roots is not approved: %s (%s). %s", i+1, v.Reason.Meaning(), v.Reason, v.Reason.Next())
+		}
+	}
+	if len(list) > 8 {
+		fmt.Fprintf(b, "\n%d more entries are not approved.", len(list)-8)
+	}
+	if len(list) > 0 {
+		out.Add("dropped_roots", list)
+	}
+}
