@@ -326,7 +326,7 @@ func (r *run) serve(traced bool) {
 	if plain {
 		r.start.argv = append(flags, dirs...)
 	} else {
-		r.start.argv = append(flags, "--config", r.config(dirs))
+		r.start.argv = append(flags, "--tools=classic", "--config", r.config(dirs))
 	}
 	if r.a.hasStep("roots", "") || r.a.hasStep("in-callback", "") {
 		var uris []string

@@ -173,7 +173,7 @@ func TestBadSpellings(t *testing.T) {
 			t.Parallel()
 			w := speltWorld(t, relative)
 			defer w.close()
-			w.spell(w.serveBad(start{}, "--config", projects(w, relative)), rows)
+			w.spell(w.serveBad(start{}, "--tools=classic", "--config", projects(w, relative)), rows)
 		})
 	}
 	t.Run("a root narrows", func(t *testing.T) { // it does not move where relative paths start
@@ -182,7 +182,7 @@ func TestBadSpellings(t *testing.T) {
 		defer w.close()
 		p := w.serveBad(start{roots: func(int) rawmcp.Answer {
 			return rawmcp.Answer{Roots: []string{fileURI(w.dir + "/ws/q/sub"), fileURI(w.dir + "/ws/p")}}
-		}}, "--config", projects(w, "unique"))
+		}}, "--tools=classic", "--config", projects(w, "unique"))
 		w.spell(p, []spelled{
 			{path: "sub/x", root: "q", want: inText}, {path: "$W/ws/q/sub/x", want: inText},
 			{path: "x", root: "q", want: "outside_root", write: "outside_root", hint: "sub/x"},

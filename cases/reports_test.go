@@ -253,7 +253,7 @@ func (r *retold) begins() start {
 		for _, d := range dirs {
 			projects = append(projects, map[string]any{"dir": r.fill(d), "rights": "rw", "deny": c.Deny})
 		}
-		s.argv = append(s.argv, "--config", r.writeConfig(map[string]any{"projects": projects}))
+		s.argv = append(s.argv, "--tools=classic", "--config", r.writeConfig(map[string]any{"projects": projects}))
 		dirs = nil
 	}
 	for _, d := range dirs {

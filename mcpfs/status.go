@@ -60,7 +60,7 @@ func scopeOfProject(p granted) scopeOf {
 		s.Extensions = append(s.Extensions, rootbound.Clean(e))
 	}
 	switch {
-	case p.Rights&(rootbound.Create|rootbound.Write|rootbound.Move|rootbound.Delete) != 0:
+	case !p.ProposeWrites && p.Rights&(rootbound.Create|rootbound.Write|rootbound.Move|rootbound.Delete) != 0:
 		s.Writes = "direct"
 	case p.Rights.Has(rootbound.Propose):
 		s.Writes = "propose"

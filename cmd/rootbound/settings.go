@@ -90,12 +90,16 @@ func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, err
 }
 
 func (f *flags) options(c *config.Config) serve.Options {
+	tools := mcpfs.Classic
+	if c.Tools == mcpfs.Project.String() {
+		tools = mcpfs.Project
+	}
 	return serve.Options{
 		Version:  version(),
 		Projects: c.Projects, AcceptRetarget: f.acceptRetarget,
 		Mode: authority.Mode(c.Roots.Mode), RootsTimeout: c.Roots.Timeout, EmptyIsCeiling: c.Roots.OnEmpty == "ceiling",
 		NeverAskModern: c.Roots.AskModern == "never", AllowWide: c.Roots.AllowWide, ClientProject: c.Client,
-		Relative: c.Relative, FSTimeout: c.FSTimeout, NoSlow: c.NoSlow,
+		Tools: tools, Relative: c.Relative, FSTimeout: c.FSTimeout, NoSlow: c.NoSlow,
 		Limits: mcpfs.Limits{Text: number(c.Limits.Text), Media: number(c.Limits.Media), Tree: c.Limits.Tree, List: c.Limits.List, Hits: c.Limits.Search},
 	}
 }

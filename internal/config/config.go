@@ -2,6 +2,7 @@
 // rising order of weight. It validates all of it, says where each value came from, and returns projects and settings. It
 // opens no project and starts nothing.
 //
+//	tools: project                    # classic, project
 //	relative: unique                  # unique, first, explicit
 //	roots: narrow                     # or a mapping:
 //	roots: {mode: narrow, timeout: 5s, on_empty: deny, ask_modern: auto, allow_wide: false}
@@ -12,6 +13,7 @@
 //	projects:
 //	  - id: app                       # default: from the directory's name
 //	    dir: ~/src/app                # from the file's directory, if relative
+//	    description: the web shop     # for whoever chooses among projects
 //	    rights: rw                    # ro, propose, rw, full, or a list of rights
 //	    deny: ["**/secret/**"]
 //	    allow_extensions: [.go, .md]
@@ -52,6 +54,7 @@ type Config struct {
 	Projects []rootbound.Project // in the operator's order: file, then arguments
 	Client   rootbound.Project   // mode client: rights and rules of each root the client declares
 
+	Tools     string // classic, project
 	Relative  string // unique, first, explicit
 	Roots     Roots
 	Audit     Audit
@@ -289,6 +292,12 @@ func (l *loader) flags() error {
 func (l *loader) finish() error {
 	if l.Audit.Path != "" {
 		l.Audit.Path = l.absolute(l.Audit.Path, l.base("audit.path"))
+	}
+	if l.Tools == "" {
+		l.Tools = "classic"
+		if l.File != "" && len(l.arguments()) == 0 {
+			l.Tools = "project"
+		}
 	}
 	if l.Roots.Mode == "" {
 		l.Roots.Mode = "client"

@@ -51,6 +51,7 @@ func TestFull(t *testing.T) {
 	}
 	want := &Config{
 		File:     file,
+		Tools:    "project",
 		Relative: "explicit",
 		Roots:    Roots{"require", 1500 * time.Millisecond, "ceiling", "never", true},
 		Audit:    Audit{filepath.Join(dir, "log/audit.jsonl"), "always", "hash", 10 << 20, 3},
@@ -94,6 +95,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(warnings, err)
 	}
 	want := &Config{
+		Tools:    "classic",
 		Relative: "unique",
 		Roots:    Roots{Mode: "client", Timeout: 5 * time.Second, OnEmpty: "deny", AskModern: "auto"},
 		Audit:    Audit{Fsync: "mutations", Paths: "plain", MaxSize: 64 << 20, Keep: 10},
@@ -107,6 +109,22 @@ func TestDefaults(t *testing.T) {
 	dir := tree(t, "p")
 	if got, _, err = Load(Input{Getenv: env(), Dirs: []string{dir + "/p"}}); err != nil || got.Roots.Mode != "narrow" {
 		t.Errorf("with a project: %v, %v", got, err)
+	}
+	file := write(t, filepath.Join(dir, "c.yaml"), "projects: [{dir: p, rights: rw}]\n")
+	for want, in := range map[string]Input{
+		"project": {Getenv: env(), File: file},
+		"classic": {Getenv: env(), File: file, Dirs: []string{dir + "/p"}},
+	} {
+		if got, _, err = Load(in); err != nil || got.Tools != want {
+			t.Errorf("tools with %+v: %v, %v", in, got, err)
+		}
+		in.Flags = map[string]string{"tools": "classic"}
+		if got, _, err = Load(in); err != nil || got.Tools != "classic" {
+			t.Errorf("--tools=classic with %+v: %v, %v", in, got, err)
+		}
+	}
+	if got, _, err = Load(Input{Getenv: env("ROOTBOUND_ALLOWED_DIRS", dir+"/p"), File: file}); err != nil || got.Tools != "classic" {
+		t.Errorf("tools with directories of the environment: %v, %v", got, err)
 	}
 	for _, s := range Settings() {
 		if s.Help == "" || s.Key == "" || s.Env == "" || !strings.HasPrefix(s.Env, "ROOTBOUND_") {

@@ -101,7 +101,7 @@ func (d *decoder) where(at position) string {
 }
 
 var projectKeys = []string{
-	"id", "dir", "rights", "deny", "allow_extensions", "max_read", "max_write", "presets", "mounts", "hardlinks", "moves", "copy_across", "writes",
+	"id", "dir", "rights", "deny", "allow_extensions", "max_read", "max_write", "presets", "mounts", "hardlinks", "moves", "copy_across", "writes", "description",
 }
 
 func (d *decoder) projects(n *node) {
@@ -222,6 +222,13 @@ func (d *decoder) projectKey(p *rootbound.Project, f field) {
 		p.MovesAcross = d.choice(v, f.name, "within", "across") == "across"
 	case "writes":
 		p.ProposeWrites = d.choice(v, f.name, "direct", "propose") == "propose"
+	case "description":
+		if d.expect(v, scalar, "description") {
+			if len(v.text) > longestDescription {
+				d.at(v.at, "description is longer than %d bytes", longestDescription)
+			}
+			p.Description = v.text
+		}
 	case "copy_across":
 		p.CopyAcross = d.truth(v, f.name)
 	default:

@@ -85,6 +85,7 @@ then the innermost decides. A directory that does not exist yet is served when i
 | ` + "`hardlinks`" + ` | ` + "`allow`" + ` | ` + "`deny`" + ` refuses to read files with several names; not a boundary |
 | ` + "`moves`" + ` | ` + "`within`" + ` | ` + "`across`" + ` lets files move to another project, if both say it; leaving one needs the right ` + "`delete`" + ` there |
 | ` + "`copy_across`" + ` | ` + "`false`" + ` | a move to another file system copies, syncs, compares and then removes the source, if the project of each end says so; else it is ` + "`cross_device`" + ` |
+| ` + "`description`" + ` | none | what the project is, for whoever chooses among several; at most 1,024 bytes |
 | ` + "`writes`" + ` | ` + "`direct`" + ` | ` + "`direct`" + ` or ` + "`propose`" + `: changes are proposed with ` + "`propose_patch`" + ` and made when a person agrees, see [patches.md](patches.md) |
 
 A copy across file systems is compared byte by byte before it is published as a whole, and the source is removed only then; an error before that leaves the source whole,

@@ -14,7 +14,11 @@ import (
 	"github.com/rootbound/rootbound"
 )
 
-const longestID = 64 // bytes
+// Bytes.
+const (
+	longestID          = 64
+	longestDescription = 1024
+)
 
 // checkID keeps ids apart from paths and readable in messages.
 func checkID(s string) error {

@@ -124,6 +124,7 @@ func projectSchema() object {
 		"hardlinks":   described(either("allow", "deny"), "deny: files with several names are not read"),
 		"moves":       described(either("within", "across"), "across: files may move to another project that says so too"),
 		"writes":      described(either("direct", "propose"), "propose: changes are proposed and made when a person agrees"),
+		"description": object{"type": []string{"string", "integer"}, "maxLength": longestDescription, "description": "what the project is, for whoever chooses among several"},
 		"copy_across": described(shape{kind: aSwitch}.schema(), "a move to another file system copies, compares and removes"),
 	}
 }

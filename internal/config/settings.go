@@ -34,6 +34,10 @@ type value struct {
 // Settings lists every setting, in the order of the file.
 func Settings() []Setting {
 	return []Setting{
+		{Key: "tools", Flag: "tools", Env: "ROOTBOUND_TOOLS",
+			Help:  "the form of the tools: classic (paths) or project (project_id and relative_path); default classic where directories are arguments, else project with a file",
+			Free:  true,
+			value: choice(func(c *Config) *string { return &c.Tools }, "classic", "project")},
 		{Key: "relative", Flag: "relative", Env: "ROOTBOUND_RELATIVE", Default: "unique",
 			Help:  "where a relative path may start with several projects: unique, first, explicit",
 			Free:  true,

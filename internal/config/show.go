@@ -73,6 +73,7 @@ func projectLines(p *rootbound.Project) []string {
 			out = append(out, line)
 		}
 	}
+	add(p.Description != "", "description: "+plain(p.Description))
 	add(len(p.Deny) > 0, "deny: "+plainList(p.Deny))
 	add(len(p.AllowExtensions) > 0, "allow_extensions: "+plainList(p.AllowExtensions))
 	add(p.MaxRead > 0, "max_read: "+formatSize(p.MaxRead))

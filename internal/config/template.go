@@ -34,7 +34,7 @@ func Template(in Input) (source []byte, warnings []string, err error) {
 			fmt.Fprintf(&b, "  - id: %s\n    dir: %s\n    rights: ro\n", plain(string(p.ID)), plain(p.Dir))
 		}
 	}
-	b.WriteString(`# More for each project: deny, allow_extensions, max_read, max_write, presets, mounts, hardlinks, moves, copy_across, writes.
+	b.WriteString(`# More for each project: deny, allow_extensions, max_read, max_write, presets, mounts, hardlinks, moves, copy_across, writes, description.
 
 # Named environments, chosen with --env or ROOTBOUND_ENV and laid over the rest.
 # environments:

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -76,7 +77,11 @@ func (a *Arguments) Only(fields []Field) {
 		}
 	}
 	if strange != "" {
-		a.Fail("not an argument of this tool", rootbound.Quote(strange))
+		var known []string
+		for _, f := range fields {
+			known = append(known, f.Name)
+		}
+		a.Fail("not an argument of this tool, which takes "+cmp.Or(strings.Join(known, ", "), "none"), rootbound.Quote(strange))
 	}
 }
 

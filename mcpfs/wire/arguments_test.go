@@ -75,8 +75,8 @@ func edits(a *Arguments, required bool) {
 func TestOnlyTheFieldsThereAre(t *testing.T) {
 	fields := []Field{{Name: "path"}, {Name: "head"}}
 	for raw, want := range map[string]string{
-		``: "", `{}`: "", `{"path":"a","head":1}`: "", `{"path":"a","Path":"b"}`: `not an argument of this tool at "Path"`,
-		`{"zebra":1,"ape":2}`: `not an argument of this tool at "ape"`, "{\"a\u202eb\":1}": `not an argument of this tool at "a\u{202e}b"`,
+		``: "", `{}`: "", `{"path":"a","head":1}`: "", `{"path":"a","Path":"b"}`: `not an argument of this tool, which takes path, head at "Path"`,
+		`{"zebra":1,"ape":2}`: `not an argument of this tool, which takes path, head at "ape"`, "{\"a\u202eb\":1}": `not an argument of this tool, which takes path, head at "a\u{202e}b"`,
 	} {
 		a := Decode("some_tool", json.RawMessage(raw))
 		a.Only(fields)

@@ -171,7 +171,7 @@ func same(a, b Grant) bool {
 // meet is what both allow. Whatever is not known here stays as it was accepted.
 func meet(b, w Grant) Grant {
 	m := b
-	m.Real = w.Real
+	m.Real, m.Description = w.Real, w.Description
 	m.Shut = b.Shut || w.Shut
 	m.Rights = b.Rights & w.Rights
 	m.Deny = union(b.Deny, w.Deny)

@@ -221,7 +221,7 @@ func TestEveryFieldIsKnown(t *testing.T) {
 	full := reflect.TypeFor[rootbound.Project]()
 	for i := range full.NumField() {
 		name := full.Field(i).Name
-		if name == "ID" || name == "Dir" {
+		if name == "ID" || name == "Dir" || name == "Description" { // the last lets nothing be touched
 			continue
 		}
 		other := base
