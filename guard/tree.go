@@ -97,8 +97,8 @@ func (j *treeJudge) entry(n *beneath.Node) error {
 			return atDest(t, t.rule(r))
 		}
 	}
-	if op == rootbound.OpMove && !j.g.own.Any() {
-		return nil
+	if op == rootbound.OpMove && !j.g.own.Any() || !j.home && !dir {
+		return nil // a tree that is aside already: its names and directories tell what came into it
 	}
 	return j.object(n, op)
 }

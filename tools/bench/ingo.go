@@ -20,6 +20,7 @@ var goRows = []struct {
 	{"./beneath", "BenchmarkWalkTierDepth8", "200x", row{what: "`beneath`: own walk, without openat2, depth 8", rival: "os.Root", bound: "≤ 1", limit: 1}, 0},
 	{"./guard", "BenchmarkDoDepth8", "200x", row{what: "`guard`: rules, root check, record in memory, depth 8", rival: "raw openat, fstat, close", bound: "≤ 4, ≤ 15 allocations", limit: 4}, 15},
 	{"./guard", "BenchmarkTreeWithRules", "9x", row{what: "sorted walk of 100,000 files with default rules", rival: "filepath.WalkDir", bound: "≤ 1.2", limit: 1.2}, 0},
+	{"./guard", "BenchmarkDeleteTree", "9x", row{what: "deletion of a tree of 10,000 files with default rules", rival: "rm -r", bound: "≤ 2", limit: 2}, 0},
 }
 
 func inGo(quick bool) ([]row, error) {
