@@ -12,35 +12,43 @@ import (
 	"path/filepath"
 )
 
-// The scope that a person accepted of a configuration file lies in DIR/accepted, one file for each configuration, named
-// by the digest of its path. The first line has the MAC of path and body under the key "accepted", so that what another
-// program writes there, or moves there from another configuration, is told from what Accept wrote.
+// What a person decided about a configuration file lies in a directory for each kind of decision, one file for each
+// configuration, named by the digest of its path. The first line has the MAC of path and body under the kind's key, so that
+// what another program writes there, or moves there from another configuration or kind, is told from what was written here.
+type record string // the kind, its directory and its key
+
 const (
-	acceptedMagic = "rootbound-accepted 1 "
-	acceptedMost  = 4 << 20 // bytes of one record
+	accepted record = "accepted" // the scope that config apply accepted
+	active   record = "active"   // the projects that use chose
 )
+
+const recordMost = 4 << 20 // bytes of one record
+
+func (r record) magic() string { return "rootbound-" + string(r) + " 1 " }
 
 // Accepted is what Accept stored for the configuration file of that name. fs.ErrNotExist if nothing was; any other error
 // means that it must not be relied on, and that nothing may take its place but what a person accepts anew.
-func (d *Dir) Accepted(name string) ([]byte, error) {
-	f, err := os.Open(d.AcceptedPath(name))
+func (d *Dir) Accepted(name string) ([]byte, error) { return d.read(accepted, name) }
+
+func (d *Dir) read(r record, name string) ([]byte, error) {
+	f, err := os.Open(d.at(r, name))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	all, err := io.ReadAll(io.LimitReader(f, acceptedMost+1))
+	all, err := io.ReadAll(io.LimitReader(f, recordMost+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(all) > acceptedMost {
+	if len(all) > recordMost {
 		return nil, errors.New("the record is too large")
 	}
 	head, body, ok := bytes.Cut(all, []byte("\n"))
-	sum, magic := bytes.CutPrefix(head, []byte(acceptedMagic))
+	sum, magic := bytes.CutPrefix(head, []byte(r.magic()))
 	if !ok || !magic {
 		return nil, errors.New("the record is damaged")
 	}
-	want, err := d.acceptedMAC(name, body)
+	want, err := d.mac(r, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +59,19 @@ func (d *Dir) Accepted(name string) ([]byte, error) {
 }
 
 // Accept replaces what was accepted, durably and as a whole.
-func (d *Dir) Accept(name string, body []byte) error {
-	dir, err := d.sub("accepted")
+func (d *Dir) Accept(name string, body []byte) error { return d.write(accepted, name, body) }
+
+func (d *Dir) write(r record, name string, body []byte) error {
+	dir, err := d.sub(string(r))
 	if err != nil {
 		return err
 	}
-	sum, err := d.acceptedMAC(name, body)
+	sum, err := d.mac(r, name, body)
 	if err != nil {
 		return err
 	}
-	if len(body) > acceptedMost/2 {
-		return fmt.Errorf("the scope takes %d bytes, at most %d can be kept", len(body), acceptedMost/2)
+	if len(body) > recordMost/2 {
+		return fmt.Errorf("the record takes %d bytes, at most %d can be kept", len(body), recordMost/2)
 	}
 	tmp, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
@@ -69,13 +79,13 @@ func (d *Dir) Accept(name string, body []byte) error {
 	}
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
-	if _, err := fmt.Fprintf(tmp, "%s%s\n%s", acceptedMagic, sum, body); err != nil {
+	if _, err := fmt.Fprintf(tmp, "%s%s\n%s", r.magic(), sum, body); err != nil {
 		return err
 	}
 	if err := tmp.Sync(); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp.Name(), d.AcceptedPath(name)); err != nil {
+	if err := os.Rename(tmp.Name(), d.at(r, name)); err != nil {
 		return err
 	}
 	if held, err := os.Open(dir); err == nil {
@@ -86,18 +96,20 @@ func (d *Dir) Accept(name string, body []byte) error {
 }
 
 // AcceptedPath is where the record of that name lies, there or not, for programs that look whether it changed.
-func (d *Dir) AcceptedPath(name string) string {
+func (d *Dir) AcceptedPath(name string) string { return d.at(accepted, name) }
+
+func (d *Dir) at(r record, name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return filepath.Join(d.path, "accepted", hex.EncodeToString(sum[:]))
+	return filepath.Join(d.path, string(r), hex.EncodeToString(sum[:]))
 }
 
-func (d *Dir) acceptedMAC(name string, body []byte) (string, error) {
-	key, err := d.Key("accepted")
+func (d *Dir) mac(r record, name string, body []byte) (string, error) {
+	key, err := d.Key(string(r))
 	if err != nil {
 		return "", err
 	}
 	m := hmac.New(sha256.New, key)
-	fmt.Fprintf(m, "%s%d\n%s\n", acceptedMagic, len(name), name)
+	fmt.Fprintf(m, "%s%d\n%s\n", r.magic(), len(name), name)
 	m.Write(body)
 	return hex.EncodeToString(m.Sum(nil)), nil
 }
