@@ -104,3 +104,34 @@ func (s *Staged) Stat() (Info, error) {
 	i, err := statFd(s.fd)
 	return i, fail(err)
 }
+
+// Exchange swaps what two entries of one file system hold: both exist before and after. mine and theirs are the
+// identities e and with must hold; if they turn out to hold others they are swapped back (version_conflict).
+func (e *Entry) Exchange(with *Entry, mine, theirs ObjectID) error {
+	if err := e.hold(); err != nil {
+		return err
+	}
+	defer e.dir.drop()
+	if err := with.hold(); err != nil {
+		return err
+	}
+	defer with.dir.drop()
+	for _, end := range []*Entry{e, with} {
+		if err := end.set.inside(end.at.Root, end.dir.fd); err != nil {
+			return err
+		}
+	}
+	swap := func() error {
+		return unix.Renameat2(e.dir.fd, e.name, with.dir.fd, with.name, unix.RENAME_EXCHANGE)
+	}
+	if err := swap(); err != nil {
+		return fail(err)
+	}
+	a, aerr := statAt(e.dir.fd, e.name)
+	b, berr := statAt(with.dir.fd, with.name)
+	if aerr == nil && berr == nil && a.ID.Same(theirs) && b.ID.Same(mine) {
+		return nil
+	}
+	_ = swap()
+	return refuse(rootbound.VersionConflict, "", nil)
+}

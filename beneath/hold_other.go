@@ -70,3 +70,8 @@ func (s *Staged) Withdraw() error {
 
 // Stat describes the file now, before and after it is published.
 func (s *Staged) Stat() (Info, error) { return infoOfFile(s.f) }
+
+// Exchange is not to be had here.
+func (e *Entry) Exchange(_ *Entry, _, _ ObjectID) error {
+	return refuse(rootbound.IOError, "the system cannot exchange two files", nil)
+}

@@ -87,6 +87,7 @@ func (t *Target) Kept() (ok bool) {
 	k := t.kept
 	t.kept = nil
 	if err := k.Done(); err != nil {
+		k.Drop() // or the next start would roll back what was acknowledged
 		return false
 	}
 	t.undo = k.ID()
