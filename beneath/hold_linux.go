@@ -106,7 +106,8 @@ func (s *Staged) Stat() (Info, error) {
 }
 
 // Exchange swaps what two entries of one file system hold: both exist before and after. mine and theirs are the
-// identities e and with must hold; if they turn out to hold others they are swapped back (version_conflict).
+// identities e and with must hold; if they turn out to hold others (version_conflict), or a parent left its root
+// (moved_out), they are swapped back.
 func (e *Entry) Exchange(with *Entry, mine, theirs ObjectID) error {
 	if err := e.hold(); err != nil {
 		return err
@@ -129,9 +130,14 @@ func (e *Entry) Exchange(with *Entry, mine, theirs ObjectID) error {
 	}
 	a, aerr := statAt(e.dir.fd, e.name)
 	b, berr := statAt(with.dir.fd, with.name)
+	err := refuse(rootbound.VersionConflict, "", nil)
 	if aerr == nil && berr == nil && a.ID.Same(theirs) && b.ID.Same(mine) {
-		return nil
+		if err = e.set.inside(e.at.Root, e.dir.fd); err == nil {
+			err = with.set.inside(with.at.Root, with.dir.fd)
+		}
 	}
-	_ = swap()
-	return refuse(rootbound.VersionConflict, "", nil)
+	if err != nil {
+		_ = swap()
+	}
+	return err
 }

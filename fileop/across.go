@@ -12,6 +12,7 @@ import (
 
 // Copier is what a move needs when the kernel cannot rename because the ends are on different file systems.
 type Copier interface {
+	Keeper
 	CopiesAcross() bool
 	Overwritten() *beneath.Info // what was judged at the destination and may be replaced, nil for nothing
 	// Tree shows each entry below the source, which stands at the entry at, that may move or be copied, and refuses as a
@@ -99,16 +100,22 @@ func (c *crossing) file(ctx context.Context) (warn []string, err error) {
 		return nil, err
 	}
 	defer s.Close()
+	r := replacement{keep: c.t, at: to, s: s, old: c.t.Overwritten()}
+	if err := r.prepare(ctx, nil); err != nil {
+		return nil, failed(err)
+	}
 	warn, err = commit(c.t.Commit, func() error {
 		if err := still(from, was); err != nil {
 			return err
 		}
-		c.made, err = s.Publish(c.t.Overwritten())
+		c.made, err = r.publish()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	// A change that has begun is rolled back after a crash: it ends here, before the source of a move goes.
+	warn = append(warn, r.end()...)
 	if c.stays {
 		if to.SyncDir() != nil {
 			warn = append(warn, notDurable)

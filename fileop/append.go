@@ -42,11 +42,7 @@ func Append(ctx context.Context, t Target, add []byte, expect Expected, limit in
 	if err != nil {
 		return Written{}, err
 	}
-	return replaceWith(ctx, change{
-		stage:   func() (staged, error) { return t.Stage() },
-		commit:  t.Commit,
-		syncDir: t.Entry().SyncDir,
-	}, &old, append(bytes.Clone(before), add...), unchanged(ctx, t, before, limit))
+	return replaceWith(ctx, changeOf(t), &old, append(bytes.Clone(before), add...), unchanged(ctx, t, before, limit))
 }
 
 // unchanged asks whether src holds those bytes still: times have a grain, and what was written in place within it shows in

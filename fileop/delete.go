@@ -18,9 +18,7 @@ type Deleter interface {
 	Tree(ctx context.Context, at *beneath.Entry, visit func(*beneath.Node) error) error
 	// Weight is what the tree holds below its top: entries, and bytes of its files.
 	Weight() (entries int, bytes int64)
-	// Keep and Kept are for those who want it back: see guard.Target.
-	Keep(ctx context.Context, at *beneath.Entry, old beneath.Info, size int64, left *beneath.Info, digest []byte) (place *beneath.Entry, err error)
-	Kept() bool
+	Keeper
 	remover
 }
 
@@ -57,7 +55,7 @@ func Delete(ctx context.Context, t Deleter, expect Expected) (Deleted, error) {
 		return Deleted{}, failed(err)
 	}
 	if !t.Kept() {
-		d.Warnings = append(d.Warnings, "done, but it could not be kept: it cannot be taken back")
+		d.Warnings = append(d.Warnings, notKept)
 	}
 	if t.Entry().SyncDir() != nil {
 		d.Warnings = append(d.Warnings, notDurable)

@@ -47,11 +47,7 @@ func EditFile(ctx context.Context, t Target, edits []text.Edit, o EditOptions) (
 	if err := o.Expect.Check(&old, false); err != nil {
 		return Edited{}, err
 	}
-	return editFile(ctx, t, change{
-		stage:   func() (staged, error) { return t.Stage() },
-		commit:  t.Commit,
-		syncDir: t.Entry().SyncDir,
-	}, old, edits, o)
+	return editFile(ctx, t, changeOf(t), old, edits, o)
 }
 
 func editFile(ctx context.Context, src io.ReaderAt, c change, old beneath.Info, edits []text.Edit, o EditOptions) (Edited, error) {

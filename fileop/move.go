@@ -32,7 +32,21 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 		return Moved{}, err
 	}
 	from, to := t.Entry(), t.Dest()
-	warn, err := commit(t.Commit, func() error { return from.Rename(to, t.Source().ID, overwrite) })
+	old := t.Overwritten()
+	var place *beneath.Entry
+	if old != nil && !t.Source().Mode.IsDir() && from.Key().Dir.Mount == to.Key().Dir.Mount {
+		left := t.Source()
+		var err error
+		if place, err = t.Keep(ctx, to, *old, old.Size, &left, nil); err != nil {
+			return Moved{}, failed(err)
+		}
+	}
+	warn, err := commit(t.Commit, func() error {
+		if place != nil {
+			return moveOver(from, to, place, t.Source().ID, *old)
+		}
+		return from.Rename(to, t.Source().ID, overwrite)
+	})
 	if rootbound.ReasonOf(err) == rootbound.CrossDevice && t.CopiesAcross() {
 		return moveAcross(ctx, t)
 	}
@@ -44,5 +58,24 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 	if errFrom := from.SyncDir(); errTo != nil || errFrom != nil {
 		warn = append(warn, notDurable)
 	}
+	if !t.Kept() {
+		warn = append(warn, notKept)
+	}
 	return Moved{Warnings: warn}, nil
+}
+
+// moveOver moves what from holds to to, and what to held, the version old, to place. For a moment old stands in the
+// place of what moves; it never has no name.
+func moveOver(from, to, place *beneath.Entry, source beneath.ObjectID, old beneath.Info) error {
+	if err := still(to, old); err != nil {
+		return &rootbound.Error{Reason: rootbound.VersionConflict, Err: err}
+	}
+	if err := from.Exchange(to, source, old.ID); err != nil {
+		return err
+	}
+	if err := from.Rename(place, old.ID, false); err != nil {
+		_ = from.Exchange(to, old.ID, source)
+		return err
+	}
+	return nil
 }

@@ -66,6 +66,11 @@ func (p *place) Temporary(*beneath.Entry, beneath.ObjectID, *beneath.Info) (func
 	return func() {}, nil
 }
 
+func (p *place) Keep(context.Context, *beneath.Entry, beneath.Info, int64, *beneath.Info, []byte) (*beneath.Entry, error) {
+	return nil, nil
+}
+func (p *place) Kept() bool { return true }
+
 func (p *place) close() {
 	if p.object != nil {
 		p.object.Close()

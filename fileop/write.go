@@ -2,6 +2,7 @@ package fileop
 
 import (
 	"context"
+	"crypto/sha256"
 	"io"
 
 	"github.com/rootbound/rootbound"
@@ -15,6 +16,7 @@ type Target interface {
 	Entry() *beneath.Entry             // where it is or will be
 	Stage() (*beneath.Staged, error)   // a temporary file beside it, invisible to listings' readers
 	Commit(publish func() error) error // runs publish, or refuses and does not run it
+	Keeper
 }
 
 // Written is the effect of a change. When it is returned without an error the effect is in force, whatever the warnings
@@ -48,18 +50,17 @@ func Write(ctx context.Context, t Target, content []byte, expect Expected) (Writ
 	if err := expect.Check(old, true); err != nil {
 		return Written{}, err
 	}
-	return replaceWith(ctx, change{
-		stage:   func() (staged, error) { return t.Stage() },
-		commit:  t.Commit,
-		syncDir: t.Entry().SyncDir,
-	}, old, content, nil)
+	return replaceWith(ctx, changeOf(t), old, content, nil)
 }
 
 // staged is *beneath.Staged as far as it is used here.
 type staged interface {
 	io.Writer
 	Sync() error
+	Stat() (beneath.Info, error)
 	Publish(old *beneath.Info) (beneath.Info, error)
+	Hold(old *beneath.Info) (beneath.Info, error)
+	Settle(to *beneath.Entry) error
 	Close() error
 }
 
@@ -68,6 +69,12 @@ type change struct {
 	stage   func() (staged, error)
 	commit  func(func() error) error
 	syncDir func() error
+	at      *beneath.Entry // with keep
+	keep    Keeper         // nil: nothing is kept
+}
+
+func changeOf(t Target) change {
+	return change{stage: func() (staged, error) { return t.Stage() }, commit: t.Commit, syncDir: t.Entry().SyncDir, at: t.Entry(), keep: t}
 }
 
 // replaceWith publishes content where old is (nil: where nothing is). last, if set, is asked right before the commit.
@@ -83,6 +90,11 @@ func replaceWith(ctx context.Context, c change, old *beneath.Info, content []byt
 	if err := fill(ctx, s, content); err != nil {
 		return Written{}, err
 	}
+	r := replacement{keep: c.keep, at: c.at, s: s, old: old}
+	sum := sha256.Sum256(content)
+	if err := r.prepare(ctx, sum[:]); err != nil {
+		return Written{}, failed(err)
+	}
 	if last != nil {
 		if err := last(); err != nil {
 			return Written{}, err
@@ -93,7 +105,7 @@ func replaceWith(ctx context.Context, c change, old *beneath.Info, content []byt
 	}
 	w := Written{Created: old == nil, Bytes: int64(len(content))}
 	warn, err := commit(c.commit, func() (err error) {
-		w.Info, err = s.Publish(old)
+		w.Info, err = r.publish()
 		return err
 	})
 	if err != nil {
@@ -104,6 +116,7 @@ func replaceWith(ctx context.Context, c change, old *beneath.Info, content []byt
 	if c.syncDir() != nil {
 		w.Warnings = append(w.Warnings, notDurable)
 	}
+	w.Warnings = append(w.Warnings, r.end()...)
 	return w, nil
 }
 

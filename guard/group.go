@@ -271,11 +271,13 @@ func (a *Group) blame(t *Target, err error) error {
 	return err
 }
 
-// Keep makes ready to keep what all targets replace or remove: see Target.Keep. The caller ends what it returns; nil:
-// nothing is kept. losses are in the order of Targets; project, path and root are filled in.
+// Keep makes ready to keep what all targets replace or remove: see Target.Keep. k nil is Options.Keep. The caller ends what
+// it returns; nil: nothing is kept. losses are in the order of Targets; project, path and root are filled in.
 func (a *Group) Keep(ctx context.Context, k Keeper, losses []Loss) (Kept, error) {
 	if k == nil {
-		return nil, nil
+		if k = a.g.opt.Keep; k == nil {
+			return nil, nil
+		}
 	}
 	lead := a.targets[0]
 	for i, t := range a.targets {

@@ -25,8 +25,8 @@ type File struct {
 }
 
 // Journal writes down what a patch is about to change, before it does, and keeps what it replaces or deletes. A
-// guard.Keeper that syncs when guard.Change.Durable says so is one. nil: nothing is written down and nothing kept, so a
-// crash can leave some files changed and some not.
+// guard.Keeper that syncs when guard.Change.Durable says so is one. nil: the guard's own, and if that has none nothing is
+// written down and nothing kept, so that a crash can leave some files changed and some not.
 type Journal = guard.Keeper
 
 // Applied is the effect of a patch.

@@ -66,6 +66,9 @@ func (s *Store) entryOf(l guard.Loss) entry {
 		Project: l.Project, Path: []byte(l.Path), Root: []byte(l.Root), At: []byte(l.At.At().Path),
 		Old: thingOf(l.Old, nil), New: thingOf(l.New, l.Digest), Temp: l.Temp,
 	}
+	if l.From != nil {
+		e.From, e.FromDir = []byte(l.From.At().Path), []byte(l.FromDir)
+	}
 	if l.Old == nil {
 		return e
 	}
@@ -176,10 +179,28 @@ func (k *kept) Drop() {
 	if k.ended {
 		return
 	}
-	k.s.empty(k.r)
+	if k.filled() {
+		if k.Done() == nil { // the only place where that is now: it must not go
+			return
+		}
+	} else {
+		k.s.empty(k.r)
+	}
 	_ = k.file.Truncate(0) // should the name stay, it says nothing
 	_ = os.Remove(k.s.path("begun", k.r.ID))
 	k.close()
+}
+
+// filled reports whether a place holds what was lost.
+func (k *kept) filled() bool {
+	for _, p := range k.places {
+		if p != nil {
+			if _, err := p.Lstat(); err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (k *kept) close() {

@@ -35,6 +35,8 @@ type entry struct {
 	At      []byte           `json:"at"`   // inside Root, as reached
 	Old     *thing           `json:"old,omitempty"`
 	New     *thing           `json:"new,omitempty"`
+	From    []byte           `json:"from,omitempty"` // inside FromDir: where New stood before, if it was moved
+	FromDir []byte           `json:"from_root,omitempty"`
 	Temp    string           `json:"temp,omitempty"` // beside At: New before it was published, perhaps Old after it
 	Kept    string           `json:"kept,omitempty"` // in the store: where Old goes
 	Copied  bool             `json:"copied,omitempty"`

@@ -73,8 +73,8 @@ func (s *Store) recoverOne(ctx context.Context, name string, projects []rootboun
 	for i := range slices.Backward(r.Entries) {
 		b.entry(ctx, &r.Entries[i])
 	}
-	if b.wait {
-		return b.notes // a directory that is not there now: the next start tries again
+	if b.wait && b.s.opt.Now().Sub(timeOf(r.ID)) < b.s.opt.Keep {
+		return b.notes // what is not there now may be at the next start
 	}
 	if len(b.notes) == 0 {
 		s.empty(r)
@@ -120,8 +120,7 @@ func (b *rollback) left(e *entry, why string) {
 }
 
 // root opens the directory an entry lies below, if that is one of a project of the configuration which may be changed.
-func (b *rollback) root(e *entry) (*beneath.Root, string) {
-	dir := string(e.Root)
+func (b *rollback) root(e *entry, dir string) (*beneath.Root, string) {
 	if r, ok := b.roots[dir]; ok {
 		if r == nil {
 			return nil, "its directory cannot be opened"
@@ -131,7 +130,8 @@ func (b *rollback) root(e *entry) (*beneath.Root, string) {
 	if !slices.ContainsFunc(b.projects, func(p rootbound.Project) bool {
 		return p.ID == e.Project && p.Rights.Has(rootbound.Write) && beneathProject(p.Dir, dir)
 	}) {
-		return nil, "it is in no project of the configuration that may be written"
+		b.wait = true // for a server that has the project
+		return nil, "it is in no project of this configuration that may be written"
 	}
 	r, err := beneath.OpenRoot(dir)
 	if err == nil && r.Path() != dir {
@@ -165,42 +165,66 @@ func beneathProject(project, dir string) bool {
 	return ok
 }
 
+// at resolves a name below a root as it was recorded: no link may have come in between.
+func (b *rollback) at(root *beneath.Root, name string) (at *beneath.Entry, set *beneath.Set, why string) {
+	set = beneath.NewSet([]beneath.Member{{Root: root}}, nil)
+	at, err := set.Entry(beneath.Ref{Path: name}, false)
+	if err != nil {
+		return nil, nil, "its directory is not there any more"
+	}
+	if at.Linked() || at.At().Path != name {
+		at.Close()
+		return nil, nil, "a link stands where there was a directory"
+	}
+	return at, set, ""
+}
+
 // entry takes one change back.
 func (b *rollback) entry(ctx context.Context, e *entry) {
-	root, why := b.root(e)
-	if root == nil {
+	if why := b.resolve(ctx, e); why != "" {
 		b.left(e, why)
-		return
 	}
-	set := beneath.NewSet([]beneath.Member{{Root: root}}, nil)
-	at, err := set.Entry(beneath.Ref{Path: string(e.At)}, false)
-	if err != nil {
-		if e.Old != nil || rootbound.ReasonOf(err) != rootbound.ParentMissing {
-			b.left(e, "its directory is not there any more")
+}
+
+func (b *rollback) resolve(ctx context.Context, e *entry) (why string) {
+	root, why := b.root(e, string(e.Root))
+	if root == nil {
+		return why
+	}
+	at, set, why := b.at(root, string(e.At))
+	if at == nil {
+		if e.Old == nil && e.From == nil {
+			return "" // nothing can be there
 		}
-		return
+		return why
 	}
 	defer at.Close()
-	if at.Linked() || at.At().Path != string(e.At) {
-		b.left(e, "a link stands where there was a directory")
-		return
+	keys := []beneath.Key{at.Key()}
+	var from *beneath.Entry
+	if e.From != nil {
+		root, why := b.root(e, string(e.FromDir))
+		if root == nil {
+			return why
+		}
+		if from, _, why = b.at(root, string(e.From)); from == nil {
+			return why
+		}
+		defer from.Close()
+		keys = append(keys, from.Key())
 	}
-	unlock, err := b.locks.Lock(ctx, at.Key())
+	unlock, err := b.locks.Lock(ctx, keys...)
 	if err != nil {
 		b.wait = true
-		b.left(e, "another process is changing it")
-		return
+		return "another process is changing it"
 	}
 	defer unlock()
-	if why := b.back(ctx, e, at, set); why != "" {
-		b.left(e, why)
-	}
+	return b.back(ctx, e, at, from, set)
 }
 
 const changed = "another program changed it meanwhile"
 
 // back returns why an entry was left as it is, or "".
-func (b *rollback) back(ctx context.Context, e *entry, at *beneath.Entry, set *beneath.Set) string {
+func (b *rollback) back(ctx context.Context, e *entry, at, from *beneath.Entry, set *beneath.Set) string {
 	now, err := at.Lstat()
 	empty := rootbound.ReasonOf(err) == rootbound.NotFound
 	if err != nil && !empty {
@@ -222,6 +246,9 @@ func (b *rollback) back(ctx context.Context, e *entry, at *beneath.Entry, set *b
 	}
 	if e.Old == nil {
 		return b.remove(at, now)
+	}
+	if from != nil {
+		return b.unmove(e, at, from, now, empty)
 	}
 	old := b.find(e, set)
 	if old == nil {
@@ -245,6 +272,44 @@ func (b *rollback) back(ctx context.Context, e *entry, at *beneath.Entry, set *b
 		return "it could not be put back"
 	}
 	_ = at.SyncDir()
+	return ""
+}
+
+// unmove takes back a move onto something: what was moved stands at at, its old place is from.
+func (b *rollback) unmove(e *entry, at, from *beneath.Entry, now beneath.Info, empty bool) string {
+	if empty {
+		return changed + " (it is gone)"
+	}
+	there, err := from.Lstat()
+	if err == nil && e.Old.is(there, b.sameBoot) { // between the two steps of the move
+		if from.Exchange(at, there.ID, now.ID) != nil {
+			return changed
+		}
+		return ""
+	}
+	if rootbound.ReasonOf(err) != rootbound.NotFound {
+		return "something else stands where it was moved from"
+	}
+	if e.Copied { // the old one was overwritten: it is still to be had from the store, by a person
+		return "it was moved over a file, which is in the store"
+	}
+	old, err := b.s.data.Entry(e.Kept)
+	if err != nil {
+		return changed
+	}
+	defer old.Close()
+	was, err := old.Lstat()
+	if err != nil || !e.Old.is(was, b.sameBoot) {
+		return "what it held before is not in the store"
+	}
+	if err := old.Exchange(at, was.ID, now.ID); err != nil {
+		return changed
+	}
+	if err := old.Rename(from, now.ID, false); err != nil {
+		_ = old.Exchange(at, now.ID, was.ID)
+		return "something else stands where it was moved from"
+	}
+	_, _ = at.SyncDir(), from.SyncDir()
 	return ""
 }
 

@@ -1,0 +1,243 @@
+package undo
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/state"
+	"github.com/rootbound/rootbound/patch"
+)
+
+// house is a project, a state directory on the same file system, and a guard that keeps.
+type house struct {
+	dir, state string
+	projects   []rootbound.Project
+	s          *Store
+	g          *guard.Guard
+	locks      *state.Locks
+	ctx        context.Context
+}
+
+func build(t testing.TB, o Options) *house {
+	t.Helper()
+	tmp, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := furnish(tmp, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use, done, err := h.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.ctx = use
+	t.Cleanup(func() { done(); h.s.Close(); h.locks.Close() })
+	return h
+}
+
+// furnish makes or opens what is below tmp.
+func furnish(tmp string, o Options) (*house, error) {
+	h := &house{dir: filepath.Join(tmp, "p"), state: filepath.Join(tmp, "state")}
+	if err := os.MkdirAll(h.dir, 0o755); err != nil {
+		return nil, err
+	}
+	d, err := state.Open(func(name string) string {
+		if name == "ROOTBOUND_STATE_DIR" {
+			return h.state
+		}
+		return ""
+	})
+	if err != nil {
+		return nil, err
+	}
+	if h.locks, err = d.Locks(); err != nil {
+		return nil, err
+	}
+	if h.s, err = Open(d, o); err != nil {
+		return nil, err
+	}
+	h.projects = []rootbound.Project{{ID: "p", Dir: h.dir, Rights: rootbound.Full}}
+	h.g = guard.New(guard.Options{Keep: h.s, Locks: h.locks})
+	return h, nil
+}
+
+// enter gives a request's context.
+func (h *house) enter() (context.Context, func(), error) {
+	c, err := authority.Open(h.projects, authority.CeilingOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	a := authority.New(c, authority.Options{})
+	use, err := a.Acquire(context.Background(), true)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, end := authority.With(context.Background(), use)
+	return ctx, func() { end(); use.Release(); a.Close(); c.Close() }, nil
+}
+
+func (h *house) write(t testing.TB, path, content string) (undo string) {
+	t.Helper()
+	err := h.g.Do(h.ctx, guard.Request{Op: rootbound.OpWrite, Root: "p", Path: path}, func(ctx context.Context, on *guard.Target) error {
+		_, err := fileop.Write(ctx, on, []byte(content), fileop.Expected{})
+		undo = on.Undo()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return undo
+}
+
+func (h *house) delete(path string) (undo string, err error) {
+	err = h.g.Do(h.ctx, guard.Request{Op: rootbound.OpDelete, Root: "p", Path: path, Recursive: true}, func(ctx context.Context, on *guard.Target) error {
+		_, err := fileop.Delete(ctx, on, fileop.Expected{})
+		undo = on.Undo()
+		return err
+	})
+	return undo, err
+}
+
+func (h *house) apply(files ...patch.File) (patch.Applied, error) {
+	return patch.Apply(h.ctx, h.g, "p", files, nil)
+}
+
+// listing is every name below dir with its bits and its content.
+func listing(t testing.TB, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		i, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		b.WriteString(i.Mode().String() + " " + rel)
+		if i.Mode().IsRegular() {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			b.WriteString(" " + string(content))
+		}
+		b.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func put(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(t testing.TB, dir string) (out []string) {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestWhatIsReplacedIsKept(t *testing.T) {
+	h := build(t, Options{})
+	if id := h.write(t, "f", "one"); id != "" {
+		t.Errorf("a new file has undo %s", id)
+	}
+	st, _ := os.Stat(h.dir + "/f")
+	if id := h.write(t, "f", "two"); id == "" {
+		t.Error("no undo id")
+	}
+	kept := names(t, h.state+"/undo/data")
+	if len(kept) != 1 || len(names(t, h.state+"/undo/begun")) != 0 || len(names(t, h.state+"/undo/done")) != 1 {
+		t.Fatalf("%v", kept)
+	}
+	was, _ := os.Stat(h.state + "/undo/data/" + kept[0])
+	if !os.SameFile(st, was) {
+		t.Error("on one file system the very file is kept, not a copy")
+	}
+	if len(names(t, h.dir)) != 1 {
+		t.Errorf("%v", names(t, h.dir))
+	}
+}
+
+func TestAFileWithMoreNamesIsCopied(t *testing.T) {
+	h := build(t, Options{})
+	put(t, h.dir+"/f", "one")
+	if err := os.Link(h.dir+"/f", h.dir+"/g"); err != nil {
+		t.Fatal(err)
+	}
+	h.write(t, "f", "two")
+	put(t, h.dir+"/g", "changed by the other name")
+	b, err := os.ReadFile(h.state + "/undo/data/" + names(t, h.state+"/undo/data")[0])
+	if err != nil || string(b) != "one" {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
+func TestPatchesAndTreesAreKept(t *testing.T) {
+	h := build(t, Options{})
+	put(t, h.dir+"/a", "a")
+	put(t, h.dir+"/b", "b")
+	put(t, h.dir+"/d/e/f", "f")
+	done, err := h.apply(patch.File{Path: "a", After: []byte("A")}, patch.File{Path: "b", Delete: true}, patch.File{Path: "c", After: []byte("C")})
+	if err != nil || done.Undo == "" || len(done.Warnings) > 0 {
+		t.Fatalf("%+v %v", done, err)
+	}
+	if id, err := h.delete("d"); err != nil || id == "" {
+		t.Fatalf("%q %v", id, err)
+	}
+	if n := names(t, h.state+"/undo/data"); len(n) != 3 {
+		t.Errorf("%v", n)
+	}
+	if n := names(t, h.dir); len(n) != 2 {
+		t.Errorf("%v", n)
+	}
+}
+
+func TestTheStoreIsBounded(t *testing.T) {
+	h := build(t, Options{MaxSize: 100, Entries: 3})
+	for range 5 {
+		h.write(t, "f", strings.Repeat("x", 40))
+	}
+	if n := len(names(t, h.state+"/undo/data")); n != 2 {
+		t.Errorf("%d kept, of 40 bytes each in 100", n)
+	}
+	for range 5 {
+		h.write(t, "g", "")
+	}
+	if n := len(names(t, h.state+"/undo/done")); n != 3 {
+		t.Errorf("%d changes kept, want 3", n)
+	}
+	put(t, h.dir+"/big", strings.Repeat("x", 101))
+	if _, err := h.delete("big"); rootbound.ReasonOf(err) != rootbound.LimitReached {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(h.dir + "/big"); err != nil {
+		t.Error("it is gone all the same")
+	}
+}
