@@ -13,6 +13,7 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/sandbox"
 	"github.com/rootbound/rootbound/internal/state"
+	"github.com/rootbound/rootbound/internal/undo"
 )
 
 // house is what a running server keeps outside the projects: locks and journal shared with this user's other servers,
@@ -21,6 +22,7 @@ type house struct {
 	own     *state.Own
 	locks   *state.Locks
 	journal *state.Journal
+	undo    *undo.Store
 }
 
 // furnish opens it and puts it into the options. A server without a state directory still serves: its changes are then
@@ -113,20 +115,44 @@ func (s *settings) open(ctx context.Context, h *house) (*state.Dir, error) {
 		return nil, err
 	}
 	h.own = dir.Own()
-	// Leftovers of a crash are removed if they can be; those that cannot wait for the next start.
-	_, _ = dir.Recover(ctx, state.RemoveLeftover)
 	locks, lerr := dir.Locks()
 	if lerr == nil {
 		h.locks, o.Locks = locks, locks
 	}
+	kerr := h.keep(ctx, s, dir)
+	// Leftovers of a crash are removed if they can be; those that cannot wait for the next start. What a change displaced
+	// was put back before.
+	_, _ = dir.Recover(ctx, state.RemoveLeftover)
 	journal, jerr := dir.Journal()
 	if jerr == nil {
 		h.journal, o.Journal = journal, journal
 	}
-	return dir, errors.Join(lerr, jerr)
+	return dir, errors.Join(lerr, kerr, jerr)
+}
+
+// keep opens the store of what changes replace, and rolls back what a crash cut short. Also where nothing is to be kept:
+// it may have been kept before.
+func (h *house) keep(ctx context.Context, s *settings, dir *state.Dir) error {
+	store, err := undo.Open(dir, undo.Options{MaxSize: s.Undo.MaxSize, Keep: s.Undo.Keep, Entries: s.Undo.Entries})
+	if err != nil {
+		return err
+	}
+	h.undo = store
+	if h.locks != nil {
+		for _, note := range store.Recover(ctx, s.Projects, h.locks) {
+			s.opt.Warn("Warning: " + rootbound.Clean(note))
+		}
+	}
+	if s.Undo.MaxSize > 0 {
+		s.opt.Keep = store
+	}
+	return nil
 }
 
 func (h *house) close() {
+	if h.undo != nil {
+		_ = h.undo.Close()
+	}
 	if h.journal != nil {
 		_ = h.journal.Close() // what is still staged is recovered at the next start
 	}

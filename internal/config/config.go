@@ -59,6 +59,7 @@ type Config struct {
 	Roots     Roots
 	Audit     Audit
 	Limits    Limits
+	Undo      Undo
 	Confine   string // auto, require, off
 	FSTimeout time.Duration
 	NoSlow    bool
@@ -101,6 +102,13 @@ type Limits struct {
 	Tree   int   // nodes
 	List   int   // entries of a page
 	Search int   // hits of a page
+}
+
+// Undo bounds what is kept of what changes replaced or deleted.
+type Undo struct {
+	MaxSize int64         // bytes; 0: nothing is kept
+	Keep    time.Duration // age
+	Entries int           // changes
 }
 
 // Origin says where a value came from.

@@ -48,7 +48,7 @@ func (d *decoder) document(root *node) {
 				continue
 			}
 			d.section(f, settings)
-		case "audit", "limits":
+		case "audit", "limits", "undo":
 			d.section(f, settings)
 		default:
 			s, ok := settings[f.name]

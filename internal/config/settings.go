@@ -103,6 +103,16 @@ func Settings() []Setting {
 			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.Search }, 1, 1_000_000)},
 
+		{Key: "undo.max_size", Env: "ROOTBOUND_UNDO_MAX_SIZE", Default: "256 MiB",
+			Help:  "bytes of what was replaced or deleted that are kept so that a change can be taken back; 0: nothing is kept",
+			value: size(func(c *Config) *int64 { return &c.Undo.MaxSize })},
+		{Key: "undo.keep", Env: "ROOTBOUND_UNDO_KEEP", Default: "168h",
+			Help:  "how long it is kept at most",
+			value: span(func(c *Config) *time.Duration { return &c.Undo.Keep }, time.Minute, 10*365*24*time.Hour)},
+		{Key: "undo.entries", Env: "ROOTBOUND_UNDO_ENTRIES", Default: "1000",
+			Help:  "changes that are kept at most",
+			value: count(func(c *Config) *int { return &c.Undo.Entries }, 1, 100_000)},
+
 		{Key: "confine", Flag: "confine", Env: "ROOTBOUND_CONFINE", Default: "auto",
 			Help:  "let the operating system keep the process itself inside the projects: auto, require, off",
 			Wide:  held.Words("require", "auto", "off"),

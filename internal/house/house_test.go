@@ -81,6 +81,7 @@ var imports = map[string][]string{
 	"internal/config":       {"internal/config/held"},
 	"internal/config/held":  {},
 	"internal/state":        {"authority/token", "beneath"}, // spent nonces; keys of entry locks and identities of temporary files
+	"internal/undo":         {"guard", "beneath", "patch", "internal/state"},
 	"internal/sandbox":      {"authority"},
 	"internal/shadow":       {"guard"},
 	"internal/serve":        {"mcpfs", "mcpscope", "guard", "authority", "decision", "internal/..."},

@@ -19,7 +19,8 @@ const (
 	readAccess  landlock.AccessFSSet = ll.AccessFSReadFile | ll.AccessFSReadDir
 	writeAccess landlock.AccessFSSet = ll.AccessFSWriteFile | ll.AccessFSTruncate | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir |
 		ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSMakeSym | ll.AccessFSRefer // links are moved, never made
-	stateAccess = readAccess | writeAccess | ll.AccessFSMakeSock
+	// No more than a project that may be written, or the kernel would not let a deleted directory be moved there.
+	stateAccess = readAccess | writeAccess
 	// The log is appended to and its end read; beside it files are made, renamed and removed, but nothing is read.
 	logAccess    landlock.AccessFSSet = ll.AccessFSWriteFile | ll.AccessFSReadFile
 	logDirAccess landlock.AccessFSSet = ll.AccessFSWriteFile | ll.AccessFSMakeReg | ll.AccessFSRemoveFile | ll.AccessFSReadDir

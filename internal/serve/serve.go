@@ -44,6 +44,7 @@ type Options struct {
 	Server  decision.Server
 	Locks   guard.Locks
 	Journal guard.Journal
+	Keep    guard.Keeper // of what changes replace and delete; nil: nothing is kept
 	Own     func() []guard.Own
 
 	// Confine is called when the projects' directories are open and before anything is served; it says what is enforced,
@@ -87,7 +88,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn}
 	g := guard.New(guard.Options{
-		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Own: o.Own,
+		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Keep: o.Keep, Own: o.Own,
 		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,
 		Alert: func(authority string, denials int) {
 			o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))

@@ -40,6 +40,10 @@ type File struct {
 
 const ownAge = time.Second
 
+// keptIn holds what changes replaced or deleted: files of the projects, which go back there by their identity. They are
+// out of reach by their path, and there can be many.
+const keptIn = "undo/data"
+
 // Own gives the identities of the state directory and of paths: the configuration, the audit log, the binary.
 func (d *Dir) Own(paths ...string) *Own {
 	o := &Own{trees: []string{d.path}, now: time.Now}
@@ -121,9 +125,12 @@ func (o *Own) refresh() *ownIDs {
 	}
 	for _, t := range o.trees {
 		add(t)
-		_ = filepath.WalkDir(t, func(path string, _ fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(t, func(path string, d fs.DirEntry, err error) error {
 			if err == nil {
 				add(path)
+			}
+			if err == nil && d.IsDir() && path == filepath.Join(t, keptIn) {
+				return filepath.SkipDir
 			}
 			return nil
 		})
