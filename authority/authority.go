@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/pins"
 	"github.com/rootbound/rootbound/authority/roots"
 )
 
@@ -161,11 +162,11 @@ func New(c *Ceiling, o Options) *Authority {
 	var id [16]byte
 	rand.Read(id[:])
 	a := &Authority{ceiling: c, opt: o, id: hex.EncodeToString(id[:]), revoked: map[rootbound.RootID]bool{}}
-	a.client = projectDigest(o.ClientProject)
-	a.policy = digest(string(o.Mode), a.client, o.AllowWide)
+	a.client = pins.Sum(o.ClientProject)
+	a.policy = pins.Digest(string(o.Mode), a.client, o.AllowWide)
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.notes.tell = o.Note
-	c.join(a)
+	c.pins.Join(follower{a})
 	return a
 }
 
@@ -188,7 +189,7 @@ func (a *Authority) Close() {
 	a.notes.add(Event{Kind: "closed", Snapshot: shown}, false)
 	a.mu.Unlock()
 	end()
-	a.ceiling.leave(a)
+	a.ceiling.pins.Leave(follower{a})
 	a.stop()
 	if a.opt.Drop != nil {
 		a.opt.Drop(shown, nil)

@@ -34,7 +34,7 @@ func (a *Authority) acquire(ctx context.Context, c Capability, mutates, quiet bo
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
-	a.ceiling.look(ctx)
+	a.ceiling.pins.Look(ctx)
 	a.mu.Lock()
 	since := a.seq
 	u, err := a.current(c, mutates, since)
@@ -130,7 +130,7 @@ func (a *Authority) current(c Capability, mutates bool, since uint64) (*Use, err
 		return nil, unavailable("closed", nil)
 	case a.noMore:
 		return nil, &rootbound.Error{Reason: rootbound.RevokedByUser}
-	case s == nil || s.life.version != a.ceiling.version.Load():
+	case s == nil || s.life.version != a.ceiling.pins.Version():
 		return nil, nil
 	case a.asks(c) != s.asked:
 		return nil, nil

@@ -28,7 +28,7 @@ func (a *Authority) AcquireWith(ctx context.Context, c Capability, ans *Answer) 
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
-	a.ceiling.look(ctx)
+	a.ceiling.pins.Look(ctx)
 	limited, cancel := context.WithTimeout(ctx, a.opt.Timeout)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
@@ -86,7 +86,7 @@ func (a *Authority) forCall(ctx context.Context, l *life, c Capability, ans *Ans
 func (a *Authority) alive(ctx, limited context.Context) (*life, error) {
 	for {
 		a.mu.Lock()
-		l, f, fresh := a.life, a.flight, a.life != nil && a.life.version == a.ceiling.version.Load()
+		l, f, fresh := a.life, a.flight, a.life != nil && a.life.version == a.ceiling.pins.Version()
 		switch {
 		case a.closed:
 			a.mu.Unlock()
@@ -131,7 +131,7 @@ func (a *Authority) renew(ctx, limited context.Context) (err error) {
 	if a.epoch != epoch {
 		return errOvertaken
 	}
-	a.begin(a.ceiling.version.Load())
+	a.begin(a.ceiling.pins.Version())
 	a.err = nil
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/pins"
 	"github.com/rootbound/rootbound/authority/roots"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileuri"
@@ -30,21 +31,21 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 	if d.err != nil {
 		return d
 	}
-	h := a.ceiling.hold()
-	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, away: h.away, known: &a.known}
+	h := a.ceiling.pins.Hold()
+	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, away: h.Away, known: &a.known}
 	gone := a.gone()
-	targets := make([]target, 0, len(h.pinned))
-	for _, p := range h.pinned {
-		m := Mark{Project: p.project, Root: p.root, Revoked: gone(p.project.ID), sum: p.sum}
-		t := target{Grant: Grant{ID: p.project.ID, Project: p.project, Root: p.root, Shown: p.project.Dir, sum: p.sum, project: p.root}}
+	targets := make([]target, 0, len(h.Pins))
+	for _, p := range h.Pins {
+		m := Mark{Project: p.Project, Root: p.Root, Revoked: gone(p.Project.ID), sum: p.Sum}
+		t := target{Grant: Grant{ID: p.Project.ID, Project: p.Project, Root: p.Root, Shown: p.Project.Dir, sum: p.Sum, project: p.Root}}
 		switch {
 		case m.Revoked:
 			t.off = rootbound.RevokedByUser
-		case !p.on:
-			t.off = a.retired(p.project.ID)
+		case !p.On:
+			t.off = a.retired(p.Project.ID)
 		}
 		if t.off != "" {
-			none := *p.project
+			none := *p.Project
 			none.Rights = 0
 			m.Project = &none
 		}
@@ -64,7 +65,7 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 		sc.whole()
 	}
 	s.Grants, s.Verdicts, d.verdicts, s.reached = sc.grants, sc.verdicts, sc.verdicts, sc.reached
-	s.life = &life{version: h.version} // until it is published
+	s.life = &life{version: h.Version} // until it is published
 	s.seal(a.policy)
 	if len(s.Grants) == 0 {
 		s.drop()
@@ -79,7 +80,7 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 type scope struct {
 	a        *Authority
 	gone     func(rootbound.RootID) bool
-	h        holding
+	h        pins.Held
 	targets  []target
 	reached  []string
 	client   bool
@@ -181,8 +182,8 @@ func (sc *scope) off(t *target, v *Verdict) bool {
 
 // left is the reason of a root that met nothing: it may have met something before.
 func (sc *scope) left(r *beneath.Root) rootbound.Reason {
-	for id, path := range sc.h.removed {
-		if path != "" && nested(path, r.Path()) && sc.a.known.has(id) {
+	for id, path := range sc.h.Removed {
+		if path != "" && roots.Nested(path, r.Path()) && sc.a.known.has(id) {
 			return rootbound.ProjectRetired
 		}
 	}
@@ -232,7 +233,7 @@ func (sc *scope) alone(r *beneath.Root, name, shown string, v *Verdict) {
 }
 
 func (sc *scope) id(r *beneath.Root) (rootbound.RootID, error) {
-	id, err := sc.a.ids.Of(r, sc.a.ceiling.has)
+	id, err := sc.a.ids.Of(r, sc.a.ceiling.pins.Has)
 	if err == nil && sc.gone(id) {
 		sc.revoked = true
 		return "", &rootbound.Error{Reason: rootbound.RevokedByUser}
@@ -262,14 +263,14 @@ func (sc *scope) grant(g Grant, name string, spelled []string) rootbound.RootID 
 
 // nothing says why no grant is left.
 func (sc *scope) nothing(source string) *rootbound.Error {
-	e, configured := &rootbound.Error{Reason: rootbound.NoOverlap}, sc.h.projects
+	e, configured := &rootbound.Error{Reason: rootbound.NoOverlap}, sc.h.InForce
 	retired := func(v Verdict) bool { return v.Reason == rootbound.ProjectRetired }
 	switch {
 	case sc.revoked:
 		return &rootbound.Error{Reason: rootbound.RevokedByUser}
-	case source != fromRoots && sc.a.known.any(sc.h.away), slices.ContainsFunc(sc.verdicts, retired):
+	case source != fromRoots && sc.a.known.any(sc.h.Away), slices.ContainsFunc(sc.verdicts, retired):
 		return &rootbound.Error{Reason: rootbound.ProjectRetired}
-	case source != fromRoots && sc.h.idle:
+	case source != fromRoots && sc.h.Idle:
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no project is active",
 			Next: "Ask the operator to choose projects with rootbound use, or rootbound use --all."}
 	case source != fromRoots && configured > 0:
@@ -338,12 +339,4 @@ func bounded(s string, n int) string {
 		}
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
-}
-
-func detailOf(err error) string {
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		return e.Detail
-	}
-	return ""
 }

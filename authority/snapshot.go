@@ -3,7 +3,6 @@ package authority
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority/pins"
+	"github.com/rootbound/rootbound/authority/roots"
 	"github.com/rootbound/rootbound/beneath"
 )
 
@@ -23,7 +24,7 @@ type Grant struct {
 	Root    *beneath.Root
 	Shown   string // absolute, as granted or declared: for list_allowed_directories
 
-	sum     string        // projectDigest of Project
+	sum     string        // of Project
 	project *beneath.Root // the project's directory; nil in mode client
 	spelled []string      // further spellings of Root
 }
@@ -61,7 +62,7 @@ type Mark struct {
 	Root    *beneath.Root
 	Revoked bool
 
-	sum string // projectDigest of the project as it is granted
+	sum string // of the project as it is granted
 }
 
 // ProjectDigest is the approved-root digest of one project, empty if nothing of it is granted.
@@ -145,7 +146,7 @@ func (s *Snapshot) seal(policy string) {
 	for i, g := range s.Grants {
 		members[i] = beneath.Member{Root: g.Root, Spelled: g.spelled, DenyMounts: g.Project.DenyMounts}
 		id := g.Root.ID()
-		lines[i] = digest(g.ID, g.Prefix, id.Dev, id.Ino, id.Mount, g.sum)
+		lines[i] = pins.Digest(g.ID, g.Prefix, id.Dev, id.Ino, id.Mount, g.sum)
 		byProject[g.Project.ID] = append(byProject[g.Project.ID], lines[i])
 		fmt.Fprintf(form, "%s %q %q %q %q %q\n", lines[i], g.Name, g.Shown, g.Root.Spelled(), g.Root.Path(), g.spelled)
 	}
@@ -180,7 +181,7 @@ func (s *Snapshot) seal(policy string) {
 // near reports whether a project lies in or around something granted.
 func (s *Snapshot) near(m Mark) bool {
 	for i := range s.Grants {
-		if g := &s.Grants[i]; g.Project == m.Project || nested(g.Root.Path(), m.Root.Path()) {
+		if g := &s.Grants[i]; g.Project == m.Project || roots.Nested(g.Root.Path(), m.Root.Path()) {
 			return true
 		}
 	}
@@ -192,24 +193,8 @@ func (s *Snapshot) equal(t *Snapshot) bool {
 	return s.RootsDigest == t.RootsDigest && s.PolicyDigest == t.PolicyDigest
 }
 
-// digest is SHA-256 of the JSON of its arguments, in hex.
-func digest(v ...any) string {
-	b, err := json.Marshal(v)
-	if err != nil { // only plain values come here
-		panic(err)
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
-
 func setDigest(lines []string) string {
 	lines = slices.Clone(lines)
 	slices.Sort(lines)
-	return digest(lines)
-}
-
-// projectDigest covers rights and rules, not which directory has them or what it is called.
-func projectDigest(p rootbound.Project) string {
-	p.ID, p.Dir, p.Description = "", "", ""
-	return digest(p)
+	return pins.Digest(lines)
 }

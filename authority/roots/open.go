@@ -2,6 +2,7 @@ package roots
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -133,4 +134,13 @@ func (o *Opener) hangs(path string) bool {
 
 func unusable(detail string) error {
 	return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: detail}
+}
+
+// Detail is the detail of a *rootbound.Error in err, or empty.
+func Detail(err error) string {
+	var e *rootbound.Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return ""
 }

@@ -95,3 +95,12 @@ func Within(dir, abs string) bool {
 	rel, err := filepath.Rel(dir, abs)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
+
+// Nested reports whether one of two canonical paths is the other or lies below it. By text, since it is asked often.
+func Nested(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	sep := string(filepath.Separator)
+	return strings.HasPrefix(b, a) && (len(a) == len(b) || strings.HasSuffix(a, sep) || b[len(a)] == filepath.Separator)
+}

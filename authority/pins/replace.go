@@ -1,10 +1,9 @@
-package authority
+package pins
 
 import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority/roots"
@@ -18,10 +17,9 @@ import (
 // itself. A retired id comes back with the object it meant. Missing directories are kept and pinned when they appear; a
 // new one that does not open within a second counts as missing.
 //
-// It takes effect at once: when Replace returns, the current generation of every authority whose scope changed has ended
-// as with Invalidate(generation_stale), and the others keep theirs. Errors are those of Open, and argument_invalid after
+// It takes effect at once: when Replace returns, every follower has followed. Errors are those of Open, and argument_invalid after
 // Close; then nothing has changed.
-func (c *Ceiling) Replace(projects []rootbound.Project) error {
+func (c *Set) Replace(projects []rootbound.Project) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	for {
@@ -42,7 +40,7 @@ func (c *Ceiling) Replace(projects []rootbound.Project) error {
 			return err
 		}
 		again := false
-		c.change(func() *diff {
+		c.change(func() *Change {
 			if again = c.version.Load() != version; again || c.closed { // something was pinned meanwhile
 				p.discard()
 				return nil
@@ -58,7 +56,7 @@ func (c *Ceiling) Replace(projects []rootbound.Project) error {
 // Activate chooses which of the projects are in force (contract §2, rootbound use): nil: all; none: nothing. It only ever
 // narrows what Open and Replace grant, holds for the projects of a later Replace too, and takes effect like Replace.
 // argument_invalid for an id that is no project: then nothing has changed.
-func (c *Ceiling) Activate(ids []rootbound.RootID) error {
+func (c *Set) Activate(ids []rootbound.RootID) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	var active map[rootbound.RootID]bool
@@ -75,9 +73,9 @@ func (c *Ceiling) Activate(ids []rootbound.RootID) error {
 		}
 		active[id] = true
 	}
-	c.change(func() *diff {
+	c.change(func() *Change {
 		before := c.active
-		d := &diff{}
+		d := &Change{}
 		for _, s := range c.slots {
 			was := c.on(s)
 			c.active = active
@@ -94,7 +92,7 @@ func (c *Ceiling) Activate(ids []rootbound.RootID) error {
 
 // plan is the list of slots that a list of projects comes to.
 type plan struct {
-	c      *Ceiling
+	c      *Set
 	opened func(context.Context, []string) []roots.Opened
 	before map[rootbound.RootID]prior
 
@@ -141,7 +139,7 @@ func (p *plan) make(projects []rootbound.Project) (err error) {
 		if s == nil {
 			o := got[0]
 			got = got[1:]
-			if d := detailOf(o.Err); o.Err != nil && d != missing && d != roots.Late {
+			if d := roots.Detail(o.Err); o.Err != nil && d != missing && d != roots.Late {
 				return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: d, Root: pr.ID, Path: pr.Dir, Err: o.Err}
 			}
 			s = p.slot(pr, o.Root)
@@ -198,8 +196,8 @@ func (p *plan) check(projects []rootbound.Project) []*slot {
 	for j, err := range p.c.open.Unmoved(context.Background(), ask) {
 		pr := projects[at[j]]
 		b := p.before[pr.ID]
-		other := err != nil && detailOf(err) == ""
-		if other && p.c.opt.AcceptRetarget {
+		other := err != nil && roots.Detail(err) == ""
+		if other && p.c.accept {
 			continue
 		}
 		out[at[j]] = b.slot.with(pr, b.root, other || err != nil && b.slot.retired)
@@ -209,18 +207,23 @@ func (p *plan) check(projects []rootbound.Project) []*slot {
 
 // with is s itself where nothing changes.
 func (s *slot) with(p rootbound.Project, root *beneath.Root, retired bool) *slot {
-	sum := projectDigest(p)
-	if s != nil && s.sum == sum && s.project.Dir == p.Dir && s.root == root && s.retired == retired {
+	sum := Sum(p)
+	if s.like(p, sum, root, retired) && s.project.Description == p.Description {
 		return s
 	}
 	return &slot{&p, sum, root, retired}
+}
+
+// like reports whether s grants the same.
+func (s *slot) like(p rootbound.Project, sum string, root *beneath.Root, retired bool) bool {
+	return s != nil && s.sum == sum && s.project.Dir == p.Dir && s.root == root && s.retired == retired
 }
 
 // slot is what becomes of a project whose path was followed just now; root is nil where nothing is there.
 func (p *plan) slot(pr rootbound.Project, root *beneath.Root) *slot {
 	b, known := p.before[pr.ID]
 	meant := known && (b.root != nil || b.tomb || b.slot.retired) // it meant an object, whether we still hold that or not
-	if !meant || p.c.opt.AcceptRetarget && root != nil || root != nil && b.root != nil && root.ID().Same(b.root.ID()) {
+	if !meant || p.c.accept && root != nil || root != nil && b.root != nil && root.ID().Same(b.root.ID()) {
 		return b.slot.with(pr, root, false)
 	}
 	return b.slot.with(pr, b.root, true)
@@ -258,15 +261,15 @@ func (t *tomb) forget() {
 }
 
 // take puts a plan in force. Called with mu held.
-func (c *Ceiling) take(p *plan) *diff {
-	d := &diff{}
+func (c *Set) take(p *plan) *Change {
+	d := &Change{}
 	now := map[rootbound.RootID]*slot{}
 	owned := map[*beneath.Root]bool{} // a reference that goes on
 	for _, s := range p.slots {
 		now[s.project.ID] = s
 		owned[s.root] = true
 		b := p.before[s.project.ID]
-		if s != b.slot && (c.on(s) || s.root != b.root) {
+		if !b.slot.like(*s.project, s.sum, s.root, s.retired) && (c.on(s) || s.root != b.root) {
 			d.changed(s.project.ID, b.root, s.root)
 		}
 	}
@@ -303,66 +306,63 @@ func (c *Ceiling) take(p *plan) *diff {
 			tombs[i].root = nil
 		}
 	}
-	order := func(s *slot) rootbound.RootID { return s.project.ID }
-	if len(d.ids) == 0 && slices.EqualFunc(c.slots, p.slots, func(a, b *slot) bool { return order(a) == order(b) }) {
-		d.none = true
-	}
+	d.none = slices.Equal(c.slots, p.slots)
 	c.slots, c.tombs = p.slots, tombs
 	return d
 }
 
-// diff is what a change comes to, for those who have to find out whether it concerns them.
-type diff struct {
-	ids   map[rootbound.RootID]bool
-	paths []string        // where those projects lie
-	done  []*beneath.Root // references to be given back
-	none  bool            // nothing changed
+// Change is what a change comes to, for those who have to find out whether it concerns them.
+type Change struct {
+	IDs   map[rootbound.RootID]bool // the projects that are other ones now
+	Paths []string                  // where they lie, canonical
+
+	done []*beneath.Root // references to be given back
+	none bool            // nothing changed
 }
 
-func (d *diff) changed(id rootbound.RootID, of ...*beneath.Root) {
-	if d.ids == nil {
-		d.ids = map[rootbound.RootID]bool{}
+func (d *Change) changed(id rootbound.RootID, of ...*beneath.Root) {
+	if d.IDs == nil {
+		d.IDs = map[rootbound.RootID]bool{}
 	}
-	d.ids[id] = true
+	d.IDs[id] = true
 	for _, r := range of {
 		if r != nil {
-			d.paths = append(d.paths, r.Path())
+			d.Paths = append(d.Paths, r.Path())
 		}
 	}
 }
 
-// change lets swap change the ceiling and ends, in one step for all authorities, each generation whose scope is another
-// one now: nobody can take a hold of an old scope after it, and nobody sees the new one before. swap runs with mu held; nil:
-// it changed nothing.
-func (c *Ceiling) change(swap func() *diff) {
+// change lets swap change the set and tells every follower in one step: while none of them can act, nobody takes a hold of
+// the old state after it or of the new one before it. swap runs with mu held; nil: it changed nothing.
+func (c *Set) change(swap func() *Change) {
 	c.swapping.Lock()
 	defer c.swapping.Unlock()
 	for {
 		c.mu.Lock()
-		all := make([]*Authority, 0, len(c.authorities))
-		for a := range c.authorities {
+		all := make([]Follower, 0, len(c.followers))
+		for a := range c.followers {
 			all = append(all, a)
 		}
 		joined := c.joined
 		c.mu.Unlock()
 		for _, a := range all { // nobody else locks two of them
-			a.mu.Lock()
+			a.Lock()
 		}
 		c.mu.Lock()
 		late := c.joined != joined
 		var ends []func()
-		var d *diff
+		var d *Change
 		if !late {
 			if d = swap(); d != nil && !d.none {
 				c.settle()
 				for _, a := range all {
-					ends = append(ends, a.follow(d))
+					ends = append(ends, a.Follow(d))
 				}
 			}
 		}
 		c.mu.Unlock()
 		for _, a := range all {
-			a.mu.Unlock()
+			a.Unlock()
 		}
 		for _, end := range ends {
 			end()
@@ -376,41 +376,4 @@ func (c *Ceiling) change(swap func() *diff) {
 			return
 		}
 	}
-}
-
-// follow ends the generation if the change concerns it. Called with mu held; what it returns is called after that.
-func (a *Authority) follow(d *diff) (end func()) {
-	a.epoch++ // an answer on its way was judged by the ceiling before
-	if a.life == nil && !a.pledged || a.cur != nil && !a.cur.concerned(d) {
-		return func() {}
-	}
-	return a.overtake(rootbound.GenerationStale, "stale")
-}
-
-// concerned reports whether a change may touch what s grants: a project that is granted, one that lies in or around a
-// grant, or one that would be granted too. It may say yes too often; the next publication finds out.
-func (s *Snapshot) concerned(d *diff) bool {
-	if s.Source != fromRoots && len(d.ids) > 0 {
-		return true // the whole ceiling is granted
-	}
-	for _, g := range s.Grants {
-		if d.ids[g.Project.ID] {
-			return true
-		}
-	}
-	for _, p := range d.paths {
-		if slices.ContainsFunc(s.reached, func(r string) bool { return nested(r, p) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// nested reports whether one of two canonical paths is the other or lies below it. By text, since it is asked often.
-func nested(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	sep := string(filepath.Separator)
-	return strings.HasPrefix(b, a) && (len(a) == len(b) || strings.HasSuffix(a, sep) || b[len(a)] == filepath.Separator)
 }
