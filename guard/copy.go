@@ -57,7 +57,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	if err := g.appears(t); err != nil {
 		return atDest(t, err)
 	}
-	if err := g.judgeOld(t); err != nil {
+	if err := g.judgeOld(ctx, t); err != nil {
 		return atDest(t, err)
 	}
 	if err := t.copyRights(p, q); err != nil {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"io/fs"
 	"strings"
 
@@ -127,7 +128,7 @@ func (g *Guard) appears(t *Target) error {
 }
 
 // judgeOld judges what the destination holds: t.old is set if it may be replaced.
-func (g *Guard) judgeOld(t *Target) error {
+func (g *Guard) judgeOld(ctx context.Context, t *Target) error {
 	if t.dest == nil {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (g *Guard) judgeOld(t *Target) error {
 		return t.rule(ownRule)
 	}
 	t.old = &old
-	return nil
+	return g.otherNames(ctx, t, t.destProject, t.destRel, t.destAt, old)
 }
 
 // head refuses a directory, or a link that may lead to one, that begins a longer pattern: it cannot be moved, deleted or

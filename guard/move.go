@@ -38,7 +38,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 	if err := t.moveRights(p, q); err != nil {
 		return err
 	}
-	if err := g.judgeOld(t); err != nil {
+	if err := g.judgeOld(ctx, t); err != nil {
 		return atDest(t, err)
 	}
 	if t.old != nil {

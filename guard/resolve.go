@@ -42,7 +42,7 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 		t.need = rootbound.Search | rootbound.Read
 		return g.judgeObject(ctx, t, places, beneath.Any)
 	case rootbound.OpCreate, rootbound.OpWrite, rootbound.OpEdit:
-		return g.judgeEntry(t, places[0])
+		return g.judgeEntry(ctx, t, places[0])
 	case rootbound.OpPropose:
 		return g.judgePropose(t, places[0])
 	case rootbound.OpMkdir:
@@ -225,7 +225,7 @@ func (t *Target) rule(r *rules.Rule) error {
 }
 
 // judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.
-func (g *Guard) judgeEntry(t *Target, p spelling.Place) error {
+func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) error {
 	if err := g.mutable(t, p); err != nil {
 		return err
 	}
@@ -258,6 +258,9 @@ func (g *Guard) judgeEntry(t *Target, p spelling.Place) error {
 		}
 	}
 	if err := g.judgeReached(t, t.project, t.rel, info, e.At(), true); err != nil {
+		return err
+	}
+	if err := g.otherNames(ctx, t, t.project, t.rel, e.At(), info); err != nil {
 		return err
 	}
 	switch {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -46,11 +47,11 @@ func swapping(t *testing.T, dir string, pairs ...[2]string) (swaps *atomic.Int64
 			}
 		}
 	}()
-	return swaps, func() {
+	return swaps, sync.OnceFunc(func() {
 		cancel()
 		<-done
 		unix.Close(fd)
-	}
+	})
 }
 
 // While directories inside a tree are exchanged with links to outside, and the tree's own parent too, the tree is deleted
@@ -106,6 +107,7 @@ func TestSwapsInsideATreeLeadNowhere(t *testing.T) {
 		inner += more.Load()
 		halt()
 	}
+	stop()
 	if now := outside(t, h.dir+"/out"); now != before {
 		t.Errorf("outside became\n%s\nfrom\n%s", now, before)
 	}

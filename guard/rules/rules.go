@@ -32,6 +32,7 @@ type matcher struct {
 	globs  []*Rule            // the rest
 	except map[string]bool    // names that affixes do not mean
 	heads  map[string]*Rule   // literal leading components after "**/" of longer patterns
+	known  []Known
 }
 
 type affix struct {
@@ -53,6 +54,9 @@ func (m *matcher) add(pattern string, r *Rule) error {
 	}
 	body := strings.TrimSuffix(folded, "/**") // the directory itself is meant too
 	dir, name := path.Split(body)
+	if at, anywhere := strings.CutPrefix(strings.TrimSuffix(pattern, "/**"), "**/"); !strings.ContainsAny(at, meta) {
+		m.known = append(m.known, Known{Path: at, Anywhere: anywhere, Tree: body != folded, Rule: r})
+	}
 	if head, ok := strings.CutPrefix(folded, "**/"); ok {
 		if first, _, longer := strings.Cut(head, "/"); longer && !strings.ContainsAny(first, meta) {
 			if m.heads == nil {
