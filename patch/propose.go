@@ -11,7 +11,6 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
-	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
@@ -95,18 +94,18 @@ func told(err error, r Request) error {
 func directory(s *authority.Snapshot, id rootbound.RootID) (Object, bool) {
 	for _, m := range s.Marks {
 		if m.Project.ID == id {
-			return object(m.Root.ID()), true
+			id := m.Root.ID()
+			return Object{id.Dev, id.Ino}, true
 		}
 	}
 	for _, g := range s.Grants { // mode client has no ceiling: the root is the project
 		if g.Project.ID == id && g.Prefix == "" {
-			return object(g.Root.ID()), true
+			id := g.Root.ID()
+			return Object{id.Dev, id.Ino}, true
 		}
 	}
 	return Object{}, false
 }
-
-func object(id beneath.ObjectID) Object { return Object{id.Dev, id.Ino} }
 
 // drafting is one Propose.
 type drafting struct {
@@ -168,7 +167,7 @@ func (d *drafting) look(ctx context.Context, op rootbound.Operation, path string
 		if before.Version() != after.Version() || int64(b.Len()) != after.Size {
 			return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "it changed while it was read", Retryable: true}
 		}
-		f.text, f.exec, f.version, f.object = b.Bytes(), after.Mode&0o100 != 0, after.Version(), object(after.ID)
+		f.text, f.exec, f.version, f.object = b.Bytes(), after.Mode&0o100 != 0, after.Version(), Object{after.ID.Dev, after.ID.Ino}
 		return nil
 	})
 	return f, err

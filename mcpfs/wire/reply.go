@@ -18,8 +18,9 @@ type Reply struct {
 	Media   mcp.Content
 	Version string
 	Cut     bool
-	Next    any            // arguments to go on with
-	More    map[string]any // further keys of structuredContent
+	Next    any                 // arguments to go on with
+	More    map[string]any      // further keys of structuredContent
+	Ask     *mcp.CallToolResult // a question to the client takes the place of the answer
 }
 
 // Add sets a further key of structuredContent.
@@ -58,6 +59,9 @@ func textBlock(text string, quotedText []byte) *quoted {
 
 // Result encodes the answer.
 func (r *Reply) Result() (*mcp.CallToolResult, error) {
+	if r.Ask != nil {
+		return r.Ask, nil
+	}
 	var content []byte
 	res := &mcp.CallToolResult{}
 	if r.Media != nil {
