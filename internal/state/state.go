@@ -5,6 +5,7 @@
 //	DIR/journal/RANDOM   one file for each process, locked while it lives: names of its temporary files
 //	DIR/keys/NAME        32 random bytes each
 //	DIR/active/HASH      which of its projects use chose
+//	DIR/plans/ID         patches that wait for a person, sealed by a key
 //	DIR/spent/HASH       one file for each used nonce of a token, until it expires
 //	DIR/accepted/DIGEST  the scope that was accepted of one configuration file, with a MAC
 //	DIR/run/             sockets, where there is no runtime directory
