@@ -9,6 +9,7 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/patch"
 )
 
 // Options of Add.
@@ -17,6 +18,7 @@ type Options struct {
 	Scope  *mcpscope.Scope // required; its middleware must be on the server too
 	Tools  Tools
 	Limits Limits
+	Desk   *patch.Desk // gives out and takes back plans; nil: one of this process, which shows no person anything
 
 	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
 	// enum. What a call may use is decided by its snapshot alone.
@@ -47,7 +49,10 @@ func (l Limits) filled() Limits {
 // other tools. Call it before the scope's middleware is added, which must stay outermost. Call changed when
 // Options.Projects gives other ids than before: clients that take tools/list_changed are told.
 func Add(server *mcp.Server, o Options) (changed func()) {
-	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools}
+	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools, desk: o.Desk}
+	if f.desk == nil {
+		f.desk = patch.NewDesk(patch.DeskOptions{})
+	}
 	for i := range o.Tools.rows() {
 		t := &o.Tools.rows()[i]
 		server.AddTool(t.describe(), f.handler(t))
@@ -63,6 +68,7 @@ type files struct {
 	scope  *mcpscope.Scope
 	limits Limits
 	tools  Tools
+	desk   *patch.Desk
 }
 
 // call is one tools/call.

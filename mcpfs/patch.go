@@ -22,7 +22,7 @@ type proposed struct {
 }
 
 func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
-	r := patch.Request{Root: c.root(), Contained: c.contained(), Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
+	r := patch.Request{Root: c.tool.project(c.Arguments), Contained: c.tool.form == Project, Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
 	for _, e := range c.Objects("edits", false) {
 		r.Edits = append(r.Edits, patch.Edit{Path: e.Text("path", true), Expect: e.Text("expected_version", false),
 			Edit: text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")}})
@@ -102,7 +102,7 @@ func backticks(s string) int {
 }
 
 func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
-	root, ref := c.root(), c.Text("plan", true)
+	root, ref := c.tool.project(c.Arguments), c.Text("plan", true)
 	if c.Err() != nil {
 		return nil, c.Err()
 	}

@@ -39,6 +39,16 @@ const editsSchema = `{"type":"array","description":"Replacements, made one after
 	`"newText":{"type":"string","description":"Text to put there"},` +
 	`"replaceAll":{"type":"boolean","description":"Replace every occurrence of oldText"}},"required":["oldText","newText"]}}`
 
+const proposedEditsSchema = `{"type":"array","minItems":1,"description":"Replacements, as those of edit_file; those of one file are made one after the other","items":{"type":"object","properties":{` +
+	`"path":{"type":"string","description":"File, relative to the project"},` +
+	`"oldText":{"type":"string","description":"Text to replace, exactly as it stands in the file; must occur once. Empty to make a file"},` +
+	`"newText":{"type":"string","description":"Text to put there"},` +
+	`"replaceAll":{"type":"boolean","description":"Replace every occurrence of oldText"},` +
+	`"expected_version":{"type":"string","description":"structuredContent.version of the read the edit is based on, or absent"}},"required":["path","oldText","newText"]}}`
+
+var patchedOut = may("files", `{"type":"array","description":"What happens to which file","items":{"type":"object","properties":{"path":{"type":"string"},`+
+	`"action":{"type":"string","enum":["create","write","delete","mode"]},"version":{"type":"string"}},"required":["path","action"],"additionalProperties":false}}`)
+
 // table lists the tools in the order clients see them: those of the classic server, then ours.
 func table() []tool {
 	rows := classicTable()
@@ -123,6 +133,16 @@ func ourTable() []tool {
 			in:          []field{pathField, must("content", `{"type":"string","description":"Text to put at the end of the file, as it is: no line break is added"}`), parentsField, versionField, rootField},
 			out:         []field{versionOut, undoOut, noteOut},
 			description: "Adds text at the end of a file, atomically; makes the file if there is none. What the file holds stays as it is, byte for byte." + pathRules},
+		{name: "propose_patch", title: "Propose Patch", run: (*files).propose, op: rootbound.OpPropose, reads: true,
+			in: []field{may("edits", proposedEditsSchema), may("diff", `{"type":"string","description":"A unified diff over one or more files, as git diff writes it; its paths start at the project"}`), rootField},
+			out: []field{may("plan", `{"type":"string","description":"Id of the plan, for apply_patch"}`), may("token", `{"type":"string","description":"Token of the plan; apply_patch takes it in place of the id"}`),
+				may("expires", `{"type":"string","format":"date-time","description":"When the plan is forgotten"}`),
+				may("waits_for_person", `{"type":"boolean","description":"The plan is only applied when a person agrees"}`), patchedOut, cutOut, noteOut},
+			description: "Plans a change of several files of one project, from edits or a unified diff, and shows it as a diff. Nothing is changed: apply_patch does that, all of it or nothing, if the files are then what they were. A diff is taken as git apply takes it; it may make, change, delete, rename and copy files and set the executable bit, but not touch links."},
+		{name: "apply_patch", title: "Apply Patch", run: (*files).apply, op: rootbound.OpApply, destructive: true,
+			in:          []field{must("plan", `{"type":"string","description":"plan or token of the answer of propose_patch"}`), rootField},
+			out:         []field{patchedOut, undoOut, noteOut},
+			description: "Applies a plan of propose_patch, once: every file is compared with what it was and all change together, or none does. Where the project wants changes proposed, a person has to agree first."},
 		{name: "list_projects", title: "List Projects", run: (*files).projects, op: rootbound.OpList, reads: true, in: []field{cursorField}, out: []field{projectsOut, cutOut, nextOut},
 			description: "Lists the projects that may be used now: id, rights, description, and the parts that are approved. A part's prefix is where paths inside the project begin; an empty one stands for all of it."},
 		{name: "scope_status", title: "Scope Status", run: (*files).status, op: rootbound.OpStat, need: mcpscope.Informed, reads: true, out: scopeOut,

@@ -327,8 +327,9 @@ func (d *Desk) prejudge(ctx context.Context, g *guard.Guard, p *Plan) (dirs []st
 			r.Op = rootbound.OpDelete
 		}
 		at, err := g.Decide(ctx, r)
-		if err != nil {
-			return nil, err
+		if err != nil { // once more for the record: Decide leaves none
+			r.Invalid = err
+			return nil, g.Do(ctx, r, func(context.Context, *guard.Target) error { return err })
 		}
 		if at.Project != p.Project || at.Path != f.Path {
 			return nil, &rootbound.Error{Reason: rootbound.VersionConflict, Path: f.Path, Detail: "the path leads elsewhere now", Next: "Propose the patch again."}

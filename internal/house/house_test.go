@@ -85,7 +85,7 @@ var imports = map[string][]string{
 	"internal/undo":         {"guard", "beneath", "patch", "internal/state"},
 	"internal/sandbox":      {"authority"},
 	"internal/shadow":       {"guard"},
-	"internal/serve":        {"mcpfs", "mcpscope", "guard", "authority", "decision", "internal/..."},
+	"internal/serve":        {"patch", "mcpfs", "mcpscope", "guard", "authority", "decision", "internal/..."},
 	"internal/launch":       {"internal/sandbox", "authority"},
 	"internal/migrate":      {"internal/shadow", "decision"},
 	"internal/console":      {"decision", "authority", "guard"},

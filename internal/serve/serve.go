@@ -18,6 +18,7 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/patch"
 )
 
 // Options of a Service. The zero value serves nobody anything: no project, mode narrow, no record.
@@ -46,6 +47,7 @@ type Options struct {
 	Journal guard.Journal
 	Keep    guard.Keeper // of what changes replace and delete; nil: nothing is kept
 	Own     func() []guard.Own
+	Patches patch.DeskOptions // where plans wait, and how it is remembered that they were used
 
 	// Confine is called when the projects' directories are open and before anything is served; it says what is enforced,
 	// for each record's server identity. nil: nothing is.
@@ -118,7 +120,7 @@ func New(o Options) (*Service, error) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects})
+	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
 	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
 	return s, nil
