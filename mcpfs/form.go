@@ -92,6 +92,8 @@ func (t tool) shaped(form Tools) tool {
 			f.Schema = strings.ReplaceAll(f.Schema, "as path of", "as relative_path of")
 		case destination:
 			f.Name = "relative_destination"
+		case patched:
+			f.Schema = strings.ReplaceAll(f.Schema, `"path"`, `"`+relativePath.Name+`"`)
 		}
 		in = append(in, f)
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -23,8 +22,12 @@ type proposed struct {
 
 func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 	r := patch.Request{Root: c.tool.project(c.Arguments), Contained: c.tool.form == Project, Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
+	path := pathField.Name
+	if c.tool.form == Project {
+		path = relativePath.Name
+	}
 	for _, e := range c.Objects("edits", false) {
-		r.Edits = append(r.Edits, patch.Edit{Path: e.Text("path", true), Expect: e.Text("expected_version", false),
+		r.Edits = append(r.Edits, patch.Edit{Path: e.Text(path, true), Expect: e.Text("expected_version", false),
 			Edit: text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")}})
 	}
 	if c.Err() == nil && (r.Diff == "") == (len(r.Edits) == 0) {
@@ -41,9 +44,8 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, cut := cutLines(p.Diff, f.limits.Text)
-	fence := strings.Repeat("`", max(3, backticks(shown)+1))
-	out := &wire.Reply{Text: fence + "diff\n" + shown + fence + "\n\n" + planned(p, i), Cut: cut}
+	shown, cut := p.Shown(f.limits.Text)
+	out := &wire.Reply{Text: shown + i.Next(p), Cut: cut}
 	out.Add("plan", p.ID)
 	out.Add("token", i.Token)
 	out.Add("expires", p.Expires.UTC().Format(time.RFC3339))
@@ -59,48 +61,6 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 	return out, nil
 }
 
-// planned says what a plan is and how it goes on.
-func planned(p *patch.Plan, i patch.Issued) string {
-	s := "Plan " + p.ID + ": " + counted(len(p.Files)) + ". Nothing was changed yet. "
-	switch {
-	case !i.Waits:
-		return s + "Apply it with apply_patch within 15 minutes."
-	case i.Visible:
-		return s + "A person has to agree within 15 minutes: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID +
-			"; or apply_patch, if the client can ask its user."
-	}
-	return s + "A person has to agree within 15 minutes: apply_patch, if the client can ask its user. No plans are kept for the terminal, since this server has no state directory."
-}
-
-func counted(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
-}
-
-// cutLines is s up to the last line end within limit bytes.
-func cutLines(s string, limit int) (string, bool) {
-	if len(s) <= limit {
-		return s, false
-	}
-	return s[:strings.LastIndexByte(s[:limit], '\n')+1], true
-}
-
-// backticks is the longest run of them.
-func backticks(s string) int {
-	best, n := 0, 0
-	for _, c := range []byte(s) {
-		if c != '`' {
-			n = 0
-			continue
-		}
-		n++
-		best = max(best, n)
-	}
-	return best
-}
-
 func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 	root, ref := c.tool.project(c.Arguments), c.Text("plan", true)
 	if c.Err() != nil {
@@ -111,7 +71,7 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, err
 	}
 	if patch.Waits(ctx, p) {
-		consent, err := f.scope.Agree(ctx, c.req, mcpscope.Question{Message: asked(p), Binds: p.Digest, Until: p.Expires})
+		consent, err := f.scope.Agree(ctx, c.req, mcpscope.Question{Message: p.Question(), Binds: p.Digest, Until: p.Expires})
 		switch {
 		case err != nil:
 			return nil, err
@@ -128,11 +88,6 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 			if p, err = f.desk.Redeem(ctx, root, ref); err != nil {
 				return nil, err
 			}
-			use, err := authority.From(ctx)
-			if err != nil {
-				return nil, err
-			}
-			use.Agreed = authority.ByElicitation
 		}
 	}
 	done, err := f.desk.Apply(ctx, f.guard, p)
@@ -142,7 +97,7 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 	out := &wire.Reply{}
 	files := make([]proposed, len(done.Files))
 	var b strings.Builder
-	fmt.Fprintf(&b, "Successfully applied plan %s to %s", p.ID, counted(len(files)))
+	fmt.Fprintf(&b, "Successfully applied plan %s to %s", p.ID, patch.Counted(len(files)))
 	for n, file := range done.Files {
 		files[n] = proposed{file.Path, string(p.Files[n].Action), file.Version}
 		if n < 100 {
@@ -159,27 +114,4 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out.Note(done.Warnings...)
 	return out, nil
-}
-
-// asked is what a person reads who is asked to agree: what happens to which file, and the diff as far as a form has room.
-// Clients differ in what they show, so nothing in it may look like something else.
-func asked(p *patch.Plan) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "Change %s in project %s?\n", counted(len(p.Files)), rootbound.Clean(string(p.Project)))
-	for n, file := range p.Files {
-		if n == 20 {
-			fmt.Fprintf(&b, "… and %d more\n", len(p.Files)-n)
-			break
-		}
-		fmt.Fprintf(&b, "%s %s\n", file.Action, rootbound.Clean(file.Path))
-	}
-	shown, cut := cutLines(p.Diff, 4<<10)
-	b.WriteByte('\n')
-	for l := range strings.Lines(shown) {
-		b.WriteString(rootbound.Clean(strings.TrimSuffix(l, "\n")) + "\n")
-	}
-	if cut {
-		fmt.Fprintf(&b, "… the rest: rootbound patch show %s\n", p.ID)
-	}
-	return b.String()
 }

@@ -69,7 +69,7 @@ func TestProposeAndApply(t *testing.T) {
 func TestProposeAndApplyInTheProjectForm(t *testing.T) {
 	l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.Full), project(t, "q", rootbound.Full)}, Tools: mcpfs.Project}, clientOptions{})
 	l.file("a.txt", "one\n")
-	_, s := l.ok("propose_patch", args{"project_id": "p", "edits": []any{args{"path": "a.txt", "oldText": "one", "newText": "1"}}})
+	_, s := l.ok("propose_patch", args{"project_id": "p", "edits": []any{args{"relative_path": "a.txt", "oldText": "one", "newText": "1"}}})
 	if _, e := l.no("apply_patch", args{"project_id": "q", "plan": s["plan"]}); e["reason"] != "argument_invalid" {
 		t.Errorf("%v", e)
 	}
@@ -81,11 +81,11 @@ func TestProposeAndApplyInTheProjectForm(t *testing.T) {
 		t.Error(l.read("a.txt"))
 	}
 	for _, path := range []string{l.path("a.txt"), "../a.txt", ""} {
-		if _, e := l.no("propose_patch", args{"project_id": "p", "edits": []any{args{"path": path, "oldText": "1", "newText": "2"}}}); e["reason"] != "path_invalid" {
+		if _, e := l.no("propose_patch", args{"project_id": "p", "edits": []any{args{"relative_path": path, "oldText": "1", "newText": "2"}}}); e["reason"] != "path_invalid" {
 			t.Errorf("%s: %v", path, e)
 		}
 	}
-	if _, e := l.no("propose_patch", args{"project_id": "nowhere", "edits": []any{args{"path": "a.txt", "oldText": "1", "newText": "2"}}}); e["reason"] != "project_unknown" {
+	if _, e := l.no("propose_patch", args{"project_id": "nowhere", "edits": []any{args{"relative_path": "a.txt", "oldText": "1", "newText": "2"}}}); e["reason"] != "project_unknown" {
 		t.Errorf("%v", e)
 	}
 }

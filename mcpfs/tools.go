@@ -42,6 +42,7 @@ const (
 	object                      // the path that is worked on; of a move or copy its source
 	objects                     // a list of such paths
 	destination                 // where a move or copy publishes
+	patched                     // holds the paths of a patch, or stands for them
 )
 
 func must(name, schema string) field {

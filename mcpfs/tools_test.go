@@ -174,7 +174,7 @@ func TestProjectFormNamesNoHostPath(t *testing.T) {
 			t.Errorf("%s takes arguments it does not know", s.Name)
 		}
 		row := Project.row(s.Name)
-		names := row.named(object)+row.named(objects) != ""
+		names := row.named(object)+row.named(objects)+row.named(patched) != ""
 		if names != (row.named(root) == "project_id") {
 			t.Errorf("%s names a path without a project, or the other way round", s.Name)
 		}
@@ -182,7 +182,7 @@ func TestProjectFormNamesNoHostPath(t *testing.T) {
 			t.Errorf("%s does not begin with project_id", s.Name)
 		}
 		for _, f := range row.in {
-			if f.is > root && !strings.HasPrefix(f.Name, "relative_") {
+			if f.is > root && f.is != patched && !strings.HasPrefix(f.Name, "relative_") {
 				t.Errorf("%s.%s is a path", s.Name, f.Name)
 			}
 		}
@@ -259,7 +259,7 @@ func TestRowsAreWhole(t *testing.T) {
 		if row.destructive && row.reads {
 			t.Errorf("%s reads and destroys", row.name)
 		}
-		if paths := row.named(object)+row.named(objects) != ""; paths != (row.named(root) != "") || row.named(destination) != "" && row.named(object) == "" {
+		if paths := row.named(object)+row.named(objects)+row.named(patched) != ""; paths != (row.named(root) != "") || row.named(destination) != "" && row.named(object) == "" {
 			t.Errorf("%s: paths come with the argument root and only then", row.name)
 		}
 	}

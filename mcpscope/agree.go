@@ -35,7 +35,8 @@ type Consent struct {
 
 // Agree asks the user of the client that sent a tools/call, by elicitation: with a request to the client in the legacy
 // era, inside the call in 2026-07-28. It tells what the client says of its user, no more. When it returns Agreed, the
-// authority is as fresh as at the start of a call that changes something; everything else is to be judged anew.
+// authority is as fresh as at the start of a call that changes something, and says of the request that it was agreed to
+// (authority.Use.Agreed); everything else is to be judged anew.
 //
 // Errors: authority_unavailable and what Acquire refuses with, cancelled, io_error if the client answers with an error.
 func (s *Scope) Agree(ctx context.Context, req *mcp.CallToolRequest, q Question) (Consent, error) {
@@ -74,7 +75,11 @@ func (s *Scope) Agree(ctx context.Context, req *mcp.CallToolRequest, q Question)
 		return Consent{}, err
 	}
 	fresh.Release()
-	return Consent{Asked: true, Agreed: true}, use.Stale()
+	if err := use.Stale(); err != nil {
+		return Consent{}, err
+	}
+	use.Agreed = authority.ByElicitation
+	return Consent{Asked: true, Agreed: true}, nil
 }
 
 var errLate = errors.New("the user did not answer in time")
@@ -109,8 +114,11 @@ func (s *Scope) agreeModern(c *call, use *authority.Use, req *mcp.CallToolReques
 	res, answered := req.Params.InputResponses[agreeKey].(*mcp.ElicitResult)
 	if answered && req.Params.RequestState != "" {
 		switch _, err := s.opt.Ring.Verify(req.Params.RequestState, want, now()); {
+		case err == nil && yes(res):
+			use.Agreed = authority.ByElicitation
+			return Consent{Asked: true, Agreed: true}, nil
 		case err == nil:
-			return Consent{Asked: true, Agreed: yes(res)}, nil
+			return Consent{Asked: true}, nil
 		case errors.Is(err, token.ErrStale):
 			return Consent{}, &rootbound.Error{Reason: rootbound.GenerationStale, Retryable: true}
 		}

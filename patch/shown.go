@@ -1,0 +1,82 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Shown is the plan's diff in a fenced block, for whoever proposed it. It takes about limit bytes; cut says that the rest
+// of it is missing.
+func (p *Plan) Shown(limit int) (text string, cut bool) {
+	body, cut := cutLines(p.Diff, limit)
+	fence := strings.Repeat("`", max(3, backticks(body)+1))
+	return fence + "diff\n" + body + fence + "\n\n", cut
+}
+
+// Next says what a plan is and how it goes on.
+func (i Issued) Next(p *Plan) string {
+	s := "Plan " + p.ID + ": " + Counted(len(p.Files)) + ". Nothing was changed yet. "
+	switch {
+	case !i.Waits:
+		return s + "Apply it with apply_patch within 15 minutes."
+	case i.Visible:
+		return s + "A person has to agree within 15 minutes: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID +
+			"; or apply_patch, if the client can ask its user."
+	}
+	return s + "A person has to agree within 15 minutes: apply_patch, if the client can ask its user. No plans are kept for the terminal, since this server has no state directory."
+}
+
+// Counted is a number of files in words.
+func Counted(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}
+
+// cutLines is s up to the last line end within limit bytes.
+func cutLines(s string, limit int) (string, bool) {
+	if len(s) <= limit {
+		return s, false
+	}
+	return s[:strings.LastIndexByte(s[:limit], '\n')+1], true
+}
+
+// backticks is the longest run of them.
+func backticks(s string) int {
+	best, n := 0, 0
+	for _, c := range []byte(s) {
+		if c != '`' {
+			n = 0
+			continue
+		}
+		n++
+		best = max(best, n)
+	}
+	return best
+}
+
+// Question is what a person reads who is asked to agree: what happens to which file, and the diff as far as a form has room.
+// Clients differ in what they show, so nothing in it may look like something else.
+func (p *Plan) Question() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Change %s in project %s?\n", Counted(len(p.Files)), rootbound.Clean(string(p.Project)))
+	for n, file := range p.Files {
+		if n == 20 {
+			fmt.Fprintf(&b, "… and %d more\n", len(p.Files)-n)
+			break
+		}
+		fmt.Fprintf(&b, "%s %s\n", file.Action, rootbound.Clean(file.Path))
+	}
+	shown, cut := cutLines(p.Diff, 4<<10)
+	b.WriteByte('\n')
+	for l := range strings.Lines(shown) {
+		b.WriteString(rootbound.Clean(strings.TrimSuffix(l, "\n")) + "\n")
+	}
+	if cut {
+		fmt.Fprintf(&b, "… the rest: rootbound patch show %s\n", p.ID)
+	}
+	return b.String()
+}
