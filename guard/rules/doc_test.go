@@ -43,10 +43,25 @@ What makes other programs run code may be read and not changed. Lifted for a pro
 	list(execution)
 	fmt.Fprintf(&b, "- `%s` as a file or link: it would point at a repository elsewhere, whose configuration runs commands\n", gitFile)
 	b.WriteString(`
+## Operations
+
+| operation | what is judged |
+|---|---|
+| read, list, tree, search | what was reached; for walks each entry, which is left out if a rule denies it |
+| write, create, edit, append | the file, as a change; the file's other names where they are known (below) |
+| missing parents that are made | each directory, and the entry in the last of them, before the first is made |
+| move | the source and the destination, as changes; of a directory each entry at its old and at its new place |
+| copy | the source, as read; the destination, as a change; of a directory each entry at its old place as read and at its new place as a change |
+| delete | what goes, as a change; of a directory each entry |
+
+One entry that may not be moved, copied or deleted refuses the whole tree, before anything is changed. A tree with more than 50,000
+entries is refused. So a directory that holds a repository or a project's editor settings is deleted or moved by a person, or after
+its preset was lifted.
+
 ## Directories that do not move
 
-A directory, or a link that may lead to one, whose name begins one of the patterns above cannot be moved or be the destination of a
-move: `)
+A directory, or a link that may lead to one, whose name begins one of the patterns above cannot be moved, be deleted, or be the
+destination of a move or a copy: `)
 	heads := map[string]bool{}
 	var names []string
 	for _, p := range append(append([]string{}, credentials...), execution...) {
@@ -57,8 +72,19 @@ move: `)
 		}
 	}
 	b.WriteString(strings.Join(names, ", "))
-	b.WriteString(`. Every other tree that is moved is judged entry by entry, at its old and at its new place, up to a bound; over
-the bound the move is refused.
+	b.WriteString(`.
+
+## Copies
+
+A copy makes no links: a link, a pipe, a socket, a device or a ` + "`.git`" + ` file below a copied directory refuses the copy, with every preset
+lifted too. Copying out of a directory of the preset execution is reading and allowed; copying into one is not.
+
+## Hard links
+
+A file that has other names (hard links) is not written, edited, appended to or overwritten where one of them stands where a rule
+without wildcards expects it: at the pattern's place below the project or below a directory above the file, or in a directory that the
+pattern covers. Nothing is ever written in place: a write puts a new file under the one name, and every other name keeps the old
+bytes. Deleting or moving one name leaves the others as they are.
 
 ## Own files
 
@@ -71,7 +97,9 @@ The presets keep an agent away from secrets by their usual names and from files 
 do not make a writable project safe to build: whoever may write a source file, a Makefile, a package script, a workflow of a CI
 service or a test decides what runs when a person or a CI builds the project. A bare repository's ` + "`hooks`" + ` directory has no telling
 name and is not covered. Secrets under other names are not known to be secrets: add them to ` + "`deny:`" + `. A hard link to a secret that
-lies in the project under another name is readable (` + "`hardlinks: deny`" + ` refuses to read files with several names).
+lies in the project under another name is readable, and so can be copied (` + "`hardlinks: deny`" + ` refuses to read files with several
+names). Where a protected file is a symbolic link, the file it leads to is judged by its own name: a hook that links to a script of the
+project runs what that script holds. A directory that is copied out of ` + "`.git`" + ` under another name is an ordinary directory.
 `)
 	const file = "../../docs/rules.md"
 	if *update {
