@@ -15,7 +15,7 @@ func (t *Target) Stage() (*beneath.Staged, error) {
 		return nil, refuse(rootbound.InternalError, "")
 	}
 	var old *beneath.Info
-	if t.obj != nil {
+	if t.obj != nil && t.group == "" { // of a group the old files are put back, not removed
 		old = new(t.obj.Info())
 	}
 	return t.hold(t.entry, t.obj, old)

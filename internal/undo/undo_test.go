@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,12 +51,7 @@ func furnish(tmp string, o Options) (*house, error) {
 	if err := os.MkdirAll(h.dir, 0o755); err != nil {
 		return nil, err
 	}
-	d, err := state.Open(func(name string) string {
-		if name == "ROOTBOUND_STATE_DIR" {
-			return h.state
-		}
-		return ""
-	})
+	d, err := state.Open(stateEnv(h.state))
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +64,15 @@ func furnish(tmp string, o Options) (*house, error) {
 	h.projects = []rootbound.Project{{ID: "p", Dir: h.dir, Rights: rootbound.Full}}
 	h.g = guard.New(guard.Options{Keep: h.s, Locks: h.locks})
 	return h, nil
+}
+
+func stateEnv(dir string) func(string) string {
+	return func(name string) string {
+		if name == "ROOTBOUND_STATE_DIR" {
+			return dir
+		}
+		return ""
+	}
 }
 
 // enter gives a request's context.
@@ -130,7 +135,7 @@ func listing(t testing.TB, dir string) string {
 			if err != nil {
 				return err
 			}
-			b.WriteString(" " + string(content))
+			b.WriteString(" " + strconv.Quote(string(content)))
 		}
 		b.WriteString("\n")
 		return nil
