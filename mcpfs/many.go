@@ -22,6 +22,12 @@ func ends(err error) bool {
 	return false
 }
 
+// endsProject tells whether an error ends a call that named one project for all its files.
+func endsProject(err error) bool {
+	r := rootbound.ReasonOf(err)
+	return r == rootbound.ProjectUnknown || r == rootbound.ProjectRetired
+}
+
 type fileAnswer struct {
 	Path    string          `json:"path"`
 	Version string          `json:"version,omitempty"`
@@ -79,7 +85,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		g := <-turns[taken]
 		path := paths[taken]
 		taken++
-		if g.err != nil && ends(g.err) {
+		if g.err != nil && (ends(g.err) || c.tool.form == Project && endsProject(g.err)) {
 			return nil, g.err
 		}
 		answer := fileAnswer{Path: wire.Echo(path), Version: g.t.Version}

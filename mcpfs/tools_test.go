@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -217,6 +218,26 @@ func TestSchemasResolve(t *testing.T) {
 	}
 }
 
+// outputs are the resolved schemas of what tools answer, by name: resolving takes longer than a call.
+var outputs sync.Map
+
+func resolved(t *testing.T, row tool) *jsonschema.Resolved {
+	t.Helper()
+	if r, ok := outputs.Load(row.name); ok {
+		return r.(*jsonschema.Resolved)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(row.describe().OutputSchema.(json.RawMessage), &s); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs.Store(row.name, r)
+	return r
+}
+
 // validate checks structuredContent against a tool's declared output, as strict clients do.
 func validate(t *testing.T, tool string, structured any) {
 	t.Helper()
@@ -224,14 +245,7 @@ func validate(t *testing.T, tool string, structured any) {
 		if row.name != tool {
 			continue
 		}
-		var s jsonschema.Schema
-		if err := json.Unmarshal(row.describe().OutputSchema.(json.RawMessage), &s); err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Resolve(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := resolved(t, row)
 		b, err := json.Marshal(structured)
 		if err != nil {
 			t.Fatal(err)

@@ -65,6 +65,8 @@ type Service struct {
 	sink    decision.Sink
 	warn    func(string)
 	valve   valve
+	tools   mcpfs.Tools
+	relist  func()
 }
 
 // DefaultFSTimeout is how long one call waits for a file system that does not answer (contract §4).
@@ -88,7 +90,7 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn}
+	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn, tools: o.Tools}
 	g := guard.New(guard.Options{
 		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Keep: o.Keep, Own: o.Own,
 		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,
@@ -115,12 +117,12 @@ func New(o Options) (*Service, error) {
 	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "rootbound", Title: "rootbound", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Tools.Instructions(),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list of tools does not change while serving
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: o.Tools == mcpfs.Project}}, // only the ids in them change
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
+	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
 	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
 	return s, nil
@@ -137,14 +139,16 @@ func need(tools mcpfs.Tools) func(method, name string) mcpscope.Need {
 	}
 }
 
-// projects are the ids that tools/list shows: what the operator granted. The client's roots narrow what each of them
-// holds, and change more often than clients ask for tools.
-func (s *Service) projects(context.Context, mcp.Request) []rootbound.RootID {
-	var ids []rootbound.RootID
-	for _, p := range s.ceiling.Projects() {
-		ids = append(ids, p.ID)
+// projects are the ids that tools/list shows: what the operator granted and a person left active. The client's roots narrow
+// what each of them holds, and change more often than clients ask for tools.
+func (s *Service) projects(context.Context, mcp.Request) []rootbound.RootID { return s.ceiling.Active() }
+
+// ProjectsChanged tells clients that take tools/list_changed to ask for the tools again, after the ceiling was changed. It
+// does nothing where no tool shows ids.
+func (s *Service) ProjectsChanged() {
+	if s.tools == mcpfs.Project {
+		s.relist()
 	}
-	return ids
 }
 
 // Connect serves one session over a transport, for programs that hold the client in the same process.
