@@ -42,6 +42,7 @@ func TestContainedRequestsStayInTheNamedProject(t *testing.T) {
 		{"a", "inner/f", ""}, // inside the named project, by the rights of the inner one
 		{"a", "file", rootbound.OutsideRoot}, {"a", "dir/f", rootbound.OutsideRoot}, {"a", "abs", rootbound.OutsideRoot},
 		{"a", "nested/f", rootbound.OutsideRoot}, {"b", "back", rootbound.OutsideRoot}, {"a", "dir/missing", rootbound.OutsideRoot},
+		{"a", "dir", rootbound.OutsideRoot}, {"a", "nested", rootbound.OutsideRoot}, {"a", "file/", rootbound.OutsideRoot}, {"a", "file/x", rootbound.OutsideRoot},
 		{"a", "", rootbound.PathInvalid}, {"a", "/f", rootbound.PathInvalid}, {"a", filepath.Join(h.dir, "a", "f"), rootbound.PathInvalid},
 		{"a", "sub/../f", rootbound.PathInvalid}, {"a", "..", rootbound.PathInvalid}, {"a", "sub//g", rootbound.PathInvalid}, {"a", "f/", rootbound.PathInvalid},
 		{"", "f", rootbound.ProjectUnknown}, {"nobody", "f", rootbound.ProjectUnknown},
@@ -51,7 +52,7 @@ func TestContainedRequestsStayInTheNamedProject(t *testing.T) {
 			t.Errorf("%s %q: %q, want %q", c.id, c.path, got, c.want)
 		}
 	}
-	for path, want := range map[string]rootbound.Reason{"dir/new": rootbound.OutsideRoot, "file": rootbound.OutsideRoot, "nested/new": rootbound.OutsideRoot,
+	for path, want := range map[string]rootbound.Reason{"dir/new": rootbound.OutsideRoot, "file": rootbound.OutsideRoot, "dir": rootbound.OutsideRoot, "nested/new": rootbound.OutsideRoot,
 		"inner/new": rootbound.RightMissing, "new": ""} {
 		err := h.do(guard.Request{Op: rootbound.OpWrite, Root: "a", Path: path, Contained: true}, func(ctx context.Context, on *guard.Target) error {
 			_, err := fileop.Write(ctx, on, []byte("new"), fileop.Expected{})

@@ -90,6 +90,11 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 	default:
 		return err
 	}
+	if t.req.Contained {
+		if lerr := g.leads(t, p); lerr != nil {
+			return lerr
+		}
+	}
 	rest := ""
 	at := strings.TrimRight(p.Rest, "/")
 	for range 256 {
@@ -130,4 +135,16 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 		return err
 	}
 	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
+}
+
+// leads refuses a path whose links lead into another project, whatever is wrong with what is there.
+func (g *Guard) leads(t *Target, p spelling.Place) error {
+	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
+	if err != nil {
+		return nil // what can be reached of it is judged name by name
+	}
+	defer o.Close()
+	var project *rootbound.Project
+	var rel string
+	return t.locate(o.At(), o.Mark(), o.Linked(), &project, &rel)
 }
