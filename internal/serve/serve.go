@@ -141,7 +141,9 @@ func need(tools mcpfs.Tools) func(method, name string) mcpscope.Need {
 
 // projects are the ids that tools/list shows: what the operator granted and a person left active. The client's roots narrow
 // what each of them holds, and change more often than clients ask for tools.
-func (s *Service) projects(context.Context, mcp.Request) []rootbound.RootID { return s.ceiling.Active() }
+func (s *Service) projects(context.Context, mcp.Request) []rootbound.RootID {
+	return s.ceiling.Active()
+}
 
 // ProjectsChanged tells clients that take tools/list_changed to ask for the tools again, after the ceiling was changed. It
 // does nothing where no tool shows ids.
