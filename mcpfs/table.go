@@ -83,7 +83,7 @@ func classicTable() []tool {
 		{name: "edit_file", title: "Edit File", run: (*files).edit, op: rootbound.OpEdit, destructive: true,
 			in: []field{pathField, must("edits", editsSchema),
 				may("dryRun", `{"type":"boolean","default":false,"description":"Show the diff and change nothing"}`), versionField, rootField},
-			out:         []field{versionOut, noteOut, cutOut},
+			out:         []field{versionOut, undoOut, noteOut, cutOut},
 			description: "Replaces text in a file and shows the change as a unified diff. oldText must occur exactly once unless replaceAll is set; everything else in the file, line endings included, stays as it is." + pathRules},
 		{name: "create_directory", title: "Create Directory", run: (*files).mkdir, op: rootbound.OpMkdir, idempotent: true,
 			in:          []field{pathField, rootField},

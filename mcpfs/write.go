@@ -18,12 +18,14 @@ func (f *files) write(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, c.Err()
 	}
 	var w fileop.Written
+	var undo string
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		if bound := on.Project().MaxWrite; bound > 0 && int64(len(content)) > bound {
 			return tooLarge(int64(len(content)), bound) // before a byte is staged
 		}
 		w, err = fileop.Write(ctx, on, []byte(content), fileop.ParseVersion(expect))
 		on.Count(w.Bytes)
+		undo = on.Undo()
 		return err
 	})
 	if err != nil {
@@ -31,6 +33,7 @@ func (f *files) write(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out := &wire.Reply{Text: "Successfully wrote to " + listedPath(r.Path), Version: w.Version}
 	out.Note(w.Warnings...)
+	undoable(out, undo)
 	return out, nil
 }
 
@@ -62,6 +65,13 @@ func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
 	return out, nil
 }
 
+// undoable tells it in structured data only: hosts know the text of these tools as it is, and it is said at every write.
+func undoable(out *wire.Reply, undo string) {
+	if undo != "" {
+		out.Add(undoOut.Name, undo)
+	}
+}
+
 // kept tells how a person takes the change back.
 func kept(out *wire.Reply, undo string) {
 	if undo != "" {
@@ -85,6 +95,7 @@ func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, c.Err()
 	}
 	var e fileop.Edited
+	var undo string
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		if bound := on.Project().MaxWrite; bound > 0 {
 			o.Limit = min(o.Limit, bound)
@@ -93,6 +104,7 @@ func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 		if e.Written != nil {
 			on.Count(e.Written.Bytes)
 		}
+		undo = on.Undo()
 		return err
 	})
 	if err != nil {
@@ -113,6 +125,7 @@ func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 	if e.Written != nil {
 		out.Note(e.Written.Warnings...)
 	}
+	undoable(out, undo)
 	return out, nil
 }
 
