@@ -19,20 +19,23 @@ import (
 type Rule struct {
 	ID   string
 	glob string // folded; "" if the last name alone decides
+	thin *sieve // of glob, before it is matched
 	Lift string // how the operator lifts it
 }
 
 // matcher finds the first rule that names a path itself; its ancestors are the caller's business. Immutable.
 type matcher struct {
-	last   map[string][]*Rule // by the literal last name of the pattern
-	affix  []affix            // "**/PRE*SUF"
-	first  [256]bool          // first bytes of their PRE
-	final  [256]bool          // final bytes of their SUF, where PRE is empty
-	always bool               // an affix without either
-	globs  []*Rule            // the rest
-	except map[string]bool    // names that affixes do not mean
-	heads  map[string]*Rule   // literal leading components after "**/" of longer patterns
-	known  []Known
+	last    map[string][]*Rule // by the literal last name of the pattern
+	affix   []affix            // "**/PRE*SUF"
+	first   [256]bool          // first bytes of their PRE
+	final   [256]bool          // final bytes of their SUF, where PRE is empty
+	always  bool               // an affix without either
+	byFirst map[byte][]*Rule   // the rest: by the byte that the last name begins with,
+	byFinal map[byte][]*Rule   // else by the one it ends with,
+	globs   []*Rule            // else these
+	except  map[string]bool    // names that affixes do not mean
+	heads   map[string]*Rule   // literal leading components after "**/" of longer patterns
+	known   []Known
 }
 
 type affix struct {
@@ -88,8 +91,17 @@ func (m *matcher) add(pattern string, r *Rule) error {
 			m.always = true
 		}
 	default:
-		r.glob = body
-		m.globs = append(m.globs, r)
+		r.glob, r.thin = body, sieveOf(body)
+		switch e := r.thin.last(); {
+		case e.pre != "":
+			m.byFirst = with(m.byFirst, e.pre[0], r)
+		case r.thin != nil && len(finals(name)) > 0:
+			for _, c := range finals(name) {
+				m.byFinal = with(m.byFinal, c, r)
+			}
+		default:
+			m.globs = append(m.globs, r)
+		}
 	}
 	return nil
 }
@@ -123,12 +135,29 @@ func (m *matcher) self(name string, p func() string) *Rule {
 			}
 		}
 	}
-	for _, r := range m.globs {
-		if match(r.glob, p()) {
-			return r
+	if name == "" {
+		return nil
+	}
+	for _, rules := range [...][]*Rule{m.byFirst[name[0]], m.byFinal[name[len(name)-1]], m.globs} {
+		if len(rules) == 0 {
+			continue
+		}
+		at := p()
+		for _, r := range rules {
+			if r.thin.may(at) && match(r.glob, at) {
+				return r
+			}
 		}
 	}
 	return nil
+}
+
+func with(m map[byte][]*Rule, key byte, r *Rule) map[byte][]*Rule {
+	if m == nil {
+		m = map[byte][]*Rule{}
+	}
+	m[key] = append(m[key], r)
+	return m
 }
 
 func match(glob, p string) bool {
