@@ -69,6 +69,10 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 		return failed("%s", text(err))
 	}
 	s.acceptFirst(w)
+	stop, err := s.follow(ctx, w, h, service)
+	if err != nil {
+		return err
+	}
 	tune(w)
 	if banner {
 		w.say("Secure MCP Filesystem Server running on stdio")
@@ -77,8 +81,9 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if err = service.Stdio(ctx, w.in, w.out); errors.Is(err, syscall.EPIPE) {
 		err = nil
 	}
-	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer stop()
+	stop()
+	closing, end := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer end()
 	if cerr := service.Close(closing); err == nil && cerr != nil && !errors.Is(cerr, context.DeadlineExceeded) {
 		err = cerr
 	}

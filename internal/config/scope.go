@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rootbound/rootbound/internal/config/held"
@@ -156,14 +157,23 @@ func (l *loader) hold() error {
 	if len(bases) == 0 {
 		return nil
 	}
-	said := map[string]bool{}
+	told := map[string]int{} // one line for each project and way into force: the last base is what is in force now
 	for _, b := range bases {
 		l.inForce = t.Hold(l.inForce, b.Scope)
 		for _, change := range t.Compare(b.Scope, want) {
-			if line := change.String(); change.Wider() && !said[line] {
-				said[line] = true
-				l.Waiting = append(l.Waiting, Waiting{change, b.Why})
+			if !change.Wider() {
+				continue
 			}
+			what, _, _ := strings.Cut(change.Text, ":")
+			if change.Project != "" {
+				what = "project " + string(change.Project)
+			}
+			if n, ok := told[what+b.Why]; ok && l.Waiting[n].Kind == change.Kind {
+				l.Waiting[n] = Waiting{change, b.Why}
+				continue
+			}
+			told[what+b.Why] = len(l.Waiting)
+			l.Waiting = append(l.Waiting, Waiting{change, b.Why})
 		}
 	}
 	l.Projects = l.inForce.Projects()

@@ -60,6 +60,7 @@ type Options struct {
 // Service is a server that is ready to be connected. Safe for concurrent use.
 type Service struct {
 	ceiling *authority.Ceiling
+	mode    authority.Mode // as asked for; Client only if it was
 	scope   *mcpscope.Scope
 	mcp     *mcp.Server
 	sink    decision.Sink
@@ -90,7 +91,7 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn, tools: o.Tools}
+	s := &Service{ceiling: ceiling, mode: o.Mode, sink: o.Sink, warn: o.Warn, tools: o.Tools}
 	g := guard.New(guard.Options{
 		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Keep: o.Keep, Own: o.Own,
 		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,

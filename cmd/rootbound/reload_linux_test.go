@@ -1,0 +1,170 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// said waits until stderr holds a text as often as it should.
+func (p *process) said(text string, times int) {
+	p.t.Helper()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	late := time.After(60 * time.Second)
+	for strings.Count(p.stderr.String(), text) < times {
+		select {
+		case <-look.C:
+		case <-p.ended:
+			p.t.Fatalf("the server ended; stderr: %s", p.stderr)
+		case <-late:
+			p.t.Fatalf("%q was not said; stderr: %s", text, p.stderr)
+		}
+	}
+	if n := strings.Count(p.stderr.String(), text); n != times {
+		p.t.Errorf("%q was said %d times; stderr: %s", text, n, p.stderr)
+	}
+}
+
+// answer calls a tool and gives its text.
+func (p *process) answer(tool, arguments string) string {
+	p.t.Helper()
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`)
+	for {
+		if m := p.receive(); m.ID != nil {
+			return firstText(m)
+		}
+	}
+}
+
+// replace writes a file as an editor does.
+func replace(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestReloadOfARunningServer(t *testing.T) {
+	modes := []string{"off"}
+	if hasLandlock() {
+		modes = append(modes, "require")
+	}
+	for _, confine := range modes {
+		t.Run(confine, func(t *testing.T) {
+			top, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+			file := filepath.Join(top, "rootbound", "c.yaml") // beside it nothing else lies
+			for _, d := range []string{"rootbound", "app", "other"} {
+				if err := os.Mkdir(filepath.Join(top, d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(top, d, "a.txt"), []byte(d), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const write = `{"project_id":"app","relative_path":"new.txt","content":"x"}`
+			config := func(rights, more string) string {
+				return "projects:\n  - {id: app, dir: " + top + "/app, rights: " + rights + "}\n" + more
+			}
+			other := "  - {id: other, dir: " + top + "/other}\n"
+			expect := func(p *process, tool, arguments, want string) {
+				t.Helper()
+				if got := p.answer(tool, arguments); !strings.Contains(got, want) {
+					t.Errorf("%s %s: %q, want %q; stderr: %s", tool, arguments, got, want, p.stderr)
+				}
+			}
+
+			replace(t, file, config("rw", ""))
+			p := startIn(t, state, "serve", "--confine="+confine, "--config", file)
+			p.initialize("2025-11-25")
+			expect(p, "write_file", write, "wrote to")
+
+			replace(t, file, config("ro", ""))
+			p.said("was read again: narrowed project app: rights ro, were rw", 1)
+			expect(p, "write_file", write, "right_missing")
+
+			// The agent's own edit, if it had one: it gains nothing, and nothing is lost.
+			replace(t, file, config("full", other))
+			p.said("widened project app: rights full, were ro — waits for: rootbound config apply", 1)
+			p.said("added project other: \""+top+"/other\" (ro) — waits for: rootbound config apply", 1)
+			expect(p, "write_file", write, "right_missing")
+			expect(p, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "project_")
+			expect(p, "read_text_file", `{"project_id":"app","relative_path":"a.txt"}`, "app")
+
+			// Nor does a restart.
+			q := startIn(t, state, "serve", "--confine="+confine, "--config", file)
+			q.initialize("2025-11-25")
+			expect(q, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "project_")
+			expect(q, "delete_file", `{"project_id":"app","relative_path":"new.txt"}`, "right_missing")
+
+			if err := os.WriteFile(file, []byte("projects: [\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.said("the configuration cannot be used, so what was in force stays: "+file, 1)
+			expect(p, "read_text_file", `{"project_id":"app","relative_path":"a.txt"}`, "app")
+
+			replace(t, file, config("full", other))
+			apply := exec.Command(p.cmd.Path, "config", "apply", "--yes", "--config", file)
+			apply.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
+			if out, err := apply.CombinedOutput(); err != nil || !strings.Contains(string(out), "added project other") {
+				t.Fatalf("%v: %s", err, out)
+			}
+			p.said("was read again: widened project app: rights full, were ro", 1)
+			expect(p, "write_file", write, "wrote to")
+			if confine == "off" {
+				p.said("was read again: added project other", 1)
+				expect(p, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "other")
+			} else {
+				p.said("added project other: \""+top+"/other\" (ro) — waits for a restart of the server", 1)
+				expect(p, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "project_")
+			}
+
+			replace(t, file, config("ro", "  - {id: late, dir: "+top+"/late}\n"))
+			if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			p.said("was read again: narrowed project app: rights ro, were full", 1)
+			if confine == "off" {
+				p.said("was read again: removed project other", 1)
+				expect(p, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "project_")
+			}
+		})
+	}
+}
+
+// TestConfinedServerIsToldByApply: a file that was replaced where the confined process cannot open it stays as it was, is
+// said, and what a person accepts of it counts all the same.
+func TestConfinedServerIsToldByApply(t *testing.T) {
+	if !hasLandlock() {
+		t.Skip("this kernel has no Landlock")
+	}
+	top, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(filepath.Join(top, "app"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(top, "c.yaml")
+	replace(t, file, "projects: [{id: app, dir: app, rights: rw}]\n")
+	p := startIn(t, state, "serve", "--confine=require", "--config", file)
+	p.initialize("2025-11-25")
+	if got := p.answer("write_file", `{"project_id":"app","relative_path":"a","content":"x"}`); !strings.Contains(got, "wrote to") {
+		t.Fatal(got)
+	}
+	replace(t, file, "projects: [{id: app, dir: app, rights: ro}]\n")
+	p.said("cannot be read: permission denied", 1)
+	apply := exec.Command(p.cmd.Path, "config", "apply", "--yes", "--config", file)
+	apply.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
+	if out, err := apply.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	p.said("was read again: narrowed project app: rights ro, were rw", 1)
+	if got := p.answer("write_file", `{"project_id":"app","relative_path":"a","content":"x"}`); !strings.Contains(got, "right_missing") {
+		t.Error(got)
+	}
+}

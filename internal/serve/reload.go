@@ -1,0 +1,20 @@
+package serve
+
+import (
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+)
+
+// Reload puts another list of projects in force while calls are under way. What it takes away ends at once: the generation
+// of every session whose scope changes is over when Reload returns. Errors are those of authority.Ceiling.Replace; then
+// nothing has changed. Where the client's roots are the only grant (mode client) there is nothing to put a project into.
+// Safe for concurrent use.
+func (s *Service) Reload(projects []rootbound.Project) error {
+	if s.mode == authority.Client {
+		if len(projects) == 0 {
+			return nil
+		}
+		return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "projects cannot be added to a server that was started without any: restart it"}
+	}
+	return s.ceiling.Replace(projects)
+}
