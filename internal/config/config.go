@@ -47,7 +47,11 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config/held"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
+
+// Problem is one mistake, with its place.
+type Problem = source.Problem
 
 // Config is a valid configuration. A value once loaded: nothing changes it.
 type Config struct {
@@ -212,24 +216,24 @@ func (l *loader) file() error {
 		return l.instead(*l.in.Instead)
 	}
 	stamp := look(path)
-	source, err := readBounded(path)
+	text, err := readBounded(path)
 	if err != nil {
-		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err), cause: err}
+		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err), Cause: err}
 	}
 	l.File, l.stamp = path, stamp
-	p := newProblems(path, source)
-	if root := parse(source, p); root != nil {
-		d := decoder{problems: p, loader: l, dir: filepath.Dir(path)}
+	p := source.NewProblems(path, text)
+	if root := source.Parse(text, p); root != nil {
+		d := decoder{Problems: p, loader: l, dir: filepath.Dir(path)}
 		d.document(root)
 		d.environments(root)
 	}
-	if err := p.err(); err != nil {
+	if err := p.Err(); err != nil {
 		return err
 	}
 	return l.hold()
 }
 
-// readBounded reads a regular file of at most maxSource bytes; one byte more shows that it is larger.
+// readBounded reads a regular file of at most source.Largest bytes; one byte more shows that it is larger.
 func readBounded(path string) ([]byte, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -243,7 +247,7 @@ func readBounded(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b := make([]byte, min(st.Size(), maxSource+1))
+	b := make([]byte, min(st.Size(), source.Largest+1))
 	n, err := f.ReadAt(b, 0)
 	if n == len(b) {
 		err = nil

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // tree makes directories and returns the one that holds them.
@@ -352,7 +353,7 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	load := func(source []byte) (*Config, *problems) {
+	load := func(text []byte) (*Config, *source.Problems) {
 		c := &Config{origins: make(map[string]Origin)}
 		for _, s := range Settings() {
 			if s.Default != "" {
@@ -361,18 +362,19 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		p := newProblems("fuzz.yaml", source)
-		d := decoder{problems: p, loader: &loader{Config: c, in: Input{Getenv: env("HOME", "/home/u")}}, dir: "/nowhere/at/all"}
-		if root := parse(source, p); root != nil {
+		p := source.NewProblems("fuzz.yaml", text)
+		d := decoder{Problems: p, loader: &loader{Config: c, in: Input{Getenv: env("HOME", "/home/u")}}, dir: "/nowhere/at/all"}
+		if root := source.Parse(text, p); root != nil {
 			d.document(root)
+			d.environments(root)
 		}
 		return c, p
 	}
-	f.Fuzz(func(t *testing.T, source []byte) {
-		c, p := load(source)
-		if err := p.err(); err != nil {
-			for _, e := range p.found {
-				if e.Line < 0 || e.Line > len(p.source) {
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, p := load(text)
+		if err := p.Err(); err != nil {
+			for _, e := range p.Found {
+				if e.Line < 0 || e.Line > bytes.Count(text, []byte("\n"))+bytes.Count(text, []byte("\r"))+1 {
 					t.Errorf("place outside the file: %v", e)
 				}
 				if strings.ContainsFunc(e.Error(), func(r rune) bool { return r != '\n' && rootbound.Hidden(r) }) {
@@ -382,7 +384,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, p := load(c.Show(true))
-		if err := p.err(); err != nil {
+		if err := p.Err(); err != nil {
 			t.Fatalf("%v\n%s", err, c.Show(true))
 		}
 		if d := cmp.Diff(c, again, ignoreOrigins); d != "" {

@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // decoder fills a loader from a parsed file.
 type decoder struct {
-	*problems
+	*source.Problems
 	*loader
 	dir    string          // of the file
 	inside string          // the environment that is read; empty: the file itself
 	before map[string]bool // projects of the file itself, by id, that the environment has not changed yet
 }
 
-func (d *decoder) document(root *node) {
-	if root.kind == empty {
+func (d *decoder) document(root *source.Node) {
+	if root.Kind == source.Empty {
 		return
 	}
-	if !d.expect(root, mapping, "the configuration") {
+	if !d.Expect(root, source.Mapping, "the configuration") {
 		return
 	}
 	settings := make(map[string]Setting)
@@ -37,99 +38,99 @@ func (d *decoder) document(root *node) {
 	} else {
 		words = append(words, "only", "widens")
 	}
-	for _, f := range root.keys {
-		switch f.name {
+	for _, f := range root.Keys {
+		switch f.Name {
 		case "projects":
-			d.projects(f.value)
+			d.projects(f.Value)
 		case "environments": // read last: see environments
 		case "roots":
-			if f.value.kind == scalar { // short form: roots: narrow
-				d.setting(settings["roots.mode"], f.value)
+			if f.Value.Kind == source.Scalar { // short form: roots: narrow
+				d.setting(settings["roots.mode"], f.Value)
 				continue
 			}
 			d.section(f, settings)
 		case "audit", "limits", "undo":
 			d.section(f, settings)
 		default:
-			s, ok := settings[f.name]
+			s, ok := settings[f.Name]
 			if !ok {
-				d.at(f.at, "unknown key %s%s", word(f.name), nearest(f.name, words))
+				d.At(f.At, "unknown key %s%s", source.Word(f.Name), source.Nearest(f.Name, words))
 				continue
 			}
-			d.setting(s, f.value)
+			d.setting(s, f.Value)
 		}
 	}
 }
 
 // section reads a mapping whose keys are settings: roots, audit, limits.
-func (d *decoder) section(f field, settings map[string]Setting) {
-	if f.value.kind == empty {
+func (d *decoder) section(f source.Field, settings map[string]Setting) {
+	if f.Value.Kind == source.Empty {
 		return
 	}
-	if !d.expect(f.value, mapping, f.name) {
+	if !d.Expect(f.Value, source.Mapping, f.Name) {
 		return
 	}
-	for _, k := range f.value.keys {
-		s, ok := settings[f.name+"."+k.name]
+	for _, k := range f.Value.Keys {
+		s, ok := settings[f.Name+"."+k.Name]
 		if !ok {
 			var words []string
 			for _, s := range Settings() {
-				if w, ok := strings.CutPrefix(s.Key, f.name+"."); ok {
+				if w, ok := strings.CutPrefix(s.Key, f.Name+"."); ok {
 					words = append(words, w)
 				}
 			}
-			d.at(k.at, "unknown key %s in %s%s", word(k.name), f.name, nearest(k.name, words))
+			d.At(k.At, "unknown key %s in %s%s", source.Word(k.Name), f.Name, source.Nearest(k.Name, words))
 			continue
 		}
-		d.setting(s, k.value)
+		d.setting(s, k.Value)
 	}
 }
 
-func (d *decoder) setting(s Setting, n *node) {
-	if !d.expect(n, scalar, s.Key) {
+func (d *decoder) setting(s Setting, n *source.Node) {
+	if !d.Expect(n, source.Scalar, s.Key) {
 		return
 	}
-	if err := s.set(d.Config, n.text); err != nil {
-		d.at(n.at, "%s: %v", s.Key, err)
+	if err := s.set(d.Config, n.Text); err != nil {
+		d.At(n.At, "%s: %v", s.Key, err)
 		return
 	}
-	d.origins[s.Key] = Origin{"file", d.where(n.at)}
+	d.origins[s.Key] = Origin{"file", d.where(n.At)}
 }
 
-func (d *decoder) where(at position) string {
-	return fmt.Sprintf("%s:%d:%d%s", d.problems.file, at.line, at.column, d.inEnvironment())
+func (d *decoder) where(at source.Position) string {
+	return fmt.Sprintf("%s:%d:%d%s", d.Problems.File, at.Line, at.Column, d.inEnvironment())
 }
 
 var projectKeys = []string{
 	"id", "dir", "rights", "deny", "allow_extensions", "max_read", "max_write", "presets", "mounts", "hardlinks", "moves", "copy_across", "writes", "description",
 }
 
-func (d *decoder) projects(n *node) {
-	if n.kind == empty {
+func (d *decoder) projects(n *source.Node) {
+	if n.Kind == source.Empty {
 		return
 	}
-	if !d.expect(n, list, "projects") {
+	if !d.Expect(n, source.List, "projects") {
 		return
 	}
 	d.before = map[string]bool{}
 	for i := range d.Projects {
 		d.before[string(d.Projects[i].ID)] = d.inside != ""
 	}
-	for _, item := range n.items {
-		if d.expect(item, mapping, "each entry of projects") && !d.overlay(item) {
+	for _, item := range n.Items {
+		if d.Expect(item, source.Mapping, "each entry of projects") && !d.overlay(item) {
 			d.project(item)
 		}
 	}
 }
 
-func (d *decoder) project(n *node) {
-	before := len(d.found)
+func (d *decoder) project(n *source.Node) {
+	before := len(d.Found)
 	p := rootbound.Project{Rights: rootbound.ReadOnly}
-	places := map[string]position{"": n.at}
-	for _, f := range n.keys {
-		places[f.name] = f.value.at
-		if f.value.kind == empty {
-			d.at(f.at, "%s has no value", word(f.name))
+	places := map[string]source.Position{"": n.At}
+	for _, f := range n.Keys {
+		places[f.Name] = f.Value.At
+		if f.Value.Kind == source.Empty {
+			d.At(f.At, "%s has no value", source.Word(f.Name))
 			continue
 		}
 		d.projectKey(&p, f)
@@ -137,123 +138,123 @@ func (d *decoder) project(n *node) {
 	dirAt, given := places["dir"]
 	switch {
 	case !given:
-		d.at(n.at, "a project needs dir, the directory it grants")
+		d.At(n.At, "a project needs dir, the directory it grants")
 	case p.Dir != "":
 		d.checkDir(p.Dir, dirAt)
 	}
 	if p.ID == "" && p.Dir != "" {
 		p.ID = d.freeID(p.Dir)
 	}
-	if len(d.found) > before {
+	if len(d.Found) > before {
 		return
 	}
 	here := d.stat(p.Dir)
 	for i := range d.Projects {
 		other := &d.Projects[i]
 		if other.ID == p.ID {
-			d.at(place(places, "id"), "project id %s is used twice, first at %s", word(string(p.ID)), d.origins["projects."+string(p.ID)].Where)
+			d.At(place(places, "id"), "project id %s is used twice, first at %s", source.Word(string(p.ID)), d.origins["projects."+string(p.ID)].Where)
 			return
 		}
 		if other.Dir == p.Dir || here != nil && sameFile(here, d.stat(other.Dir)) {
-			d.at(dirAt, "this directory is granted twice: as project %s at %s with rights %s, and here with rights %s",
-				word(string(other.ID)), d.origins["projects."+string(other.ID)].Where, other.Rights, p.Rights)
+			d.At(dirAt, "this directory is granted twice: as project %s at %s with rights %s, and here with rights %s",
+				source.Word(string(other.ID)), d.origins["projects."+string(other.ID)].Where, other.Rights, p.Rights)
 			return
 		}
 	}
-	d.origins["projects."+string(p.ID)] = Origin{"file", d.where(n.at)}
+	d.origins["projects."+string(p.ID)] = Origin{"file", d.where(n.At)}
 	d.Projects = append(d.Projects, p)
 }
 
-func place(places map[string]position, name string) position {
+func place(places map[string]source.Position, name string) source.Position {
 	if at, ok := places[name]; ok {
 		return at
 	}
 	return places[""]
 }
 
-func (d *decoder) projectKey(p *rootbound.Project, f field) {
-	v := f.value
-	switch f.name {
+func (d *decoder) projectKey(p *rootbound.Project, f source.Field) {
+	v := f.Value
+	switch f.Name {
 	case "id":
-		if d.expect(v, scalar, "id") {
-			if err := checkID(v.text); err != nil {
-				d.at(v.at, "%v", err)
+		if d.Expect(v, source.Scalar, "id") {
+			if err := checkID(v.Text); err != nil {
+				d.At(v.At, "%v", err)
 			} else {
-				p.ID = rootbound.RootID(v.text)
+				p.ID = rootbound.RootID(v.Text)
 			}
 		}
 	case "dir":
 		switch {
-		case !d.expect(v, scalar, "dir"):
-		case v.text == "": // joined to the file's directory it would grant that
-			d.at(v.at, "dir is empty and names no directory")
+		case !d.Expect(v, source.Scalar, "dir"):
+		case v.Text == "": // joined to the file's directory it would grant that
+			d.At(v.At, "dir is empty and names no directory")
 		default:
-			p.Dir = d.absolute(v.text, d.dir)
+			p.Dir = d.absolute(v.Text, d.dir)
 		}
 	case "rights":
 		d.rights(p, v)
 	case "deny":
-		for _, n := range d.texts(v, "deny") {
-			if err := checkGlob(n.text); err != nil {
-				d.at(n.at, "%v", err)
+		for _, n := range d.Texts(v, "deny") {
+			if err := checkGlob(n.Text); err != nil {
+				d.At(n.At, "%v", err)
 				continue
 			}
-			p.Deny = append(p.Deny, n.text)
+			p.Deny = append(p.Deny, n.Text)
 		}
 	case "allow_extensions":
-		for _, n := range d.texts(v, "allow_extensions") {
-			if len(n.text) < 2 || n.text[0] != '.' || strings.ContainsAny(n.text, "/*?") {
-				d.at(n.at, "%s is not an extension: write it with its dot, such as .go", word(n.text))
+		for _, n := range d.Texts(v, "allow_extensions") {
+			if len(n.Text) < 2 || n.Text[0] != '.' || strings.ContainsAny(n.Text, "/*?") {
+				d.At(n.At, "%s is not an extension: write it with its dot, such as .go", source.Word(n.Text))
 				continue
 			}
-			p.AllowExtensions = append(p.AllowExtensions, n.text)
+			p.AllowExtensions = append(p.AllowExtensions, n.Text)
 		}
 	case "max_read":
-		p.MaxRead = d.size(v, f.name)
+		p.MaxRead = d.size(v, f.Name)
 	case "max_write":
-		p.MaxWrite = d.size(v, f.name)
+		p.MaxWrite = d.size(v, f.Name)
 	case "presets":
 		d.presets(p, v)
 	case "mounts":
-		p.DenyMounts = d.choice(v, f.name, "allow", "deny") == "deny"
+		p.DenyMounts = d.choice(v, f.Name, "allow", "deny") == "deny"
 	case "hardlinks":
-		p.DenyHardlinks = d.choice(v, f.name, "allow", "deny") == "deny"
+		p.DenyHardlinks = d.choice(v, f.Name, "allow", "deny") == "deny"
 	case "moves":
-		p.MovesAcross = d.choice(v, f.name, "within", "across") == "across"
+		p.MovesAcross = d.choice(v, f.Name, "within", "across") == "across"
 	case "writes":
-		p.ProposeWrites = d.choice(v, f.name, "direct", "propose") == "propose"
+		p.ProposeWrites = d.choice(v, f.Name, "direct", "propose") == "propose"
 	case "description":
-		if d.expect(v, scalar, "description") {
-			if len(v.text) > longestDescription {
-				d.at(v.at, "description is longer than %d bytes", longestDescription)
+		if d.Expect(v, source.Scalar, "description") {
+			if len(v.Text) > longestDescription {
+				d.At(v.At, "description is longer than %d bytes", longestDescription)
 			}
-			p.Description = v.text
+			p.Description = v.Text
 		}
 	case "copy_across":
-		p.CopyAcross = d.truth(v, f.name)
+		p.CopyAcross = d.truth(v, f.Name)
 	default:
 		for _, s := range Settings() {
-			if top, _, _ := strings.Cut(s.Key, "."); top == f.name {
-				d.at(f.at, "%s stands beside projects, not inside one", f.name)
+			if top, _, _ := strings.Cut(s.Key, "."); top == f.Name {
+				d.At(f.At, "%s stands beside projects, not inside one", f.Name)
 				return
 			}
 		}
-		d.at(f.at, "unknown key %s in a project%s", word(f.name), nearest(f.name, projectKeys))
+		d.At(f.At, "unknown key %s in a project%s", source.Word(f.Name), source.Nearest(f.Name, projectKeys))
 	}
 }
 
-func (d *decoder) rights(p *rootbound.Project, v *node) {
-	words := d.texts(v, "rights")
+func (d *decoder) rights(p *rootbound.Project, v *source.Node) {
+	words := d.Texts(v, "rights")
 	if len(words) == 0 {
-		if v.kind == list {
-			d.at(v.at, "no rights given: use ro, propose, rw, full, or a list of rights")
+		if v.Kind == source.List {
+			d.At(v.At, "no rights given: use ro, propose, rw, full, or a list of rights")
 		}
 		return
 	}
-	if len(words) == 1 && v.kind == scalar {
-		r, err := rootbound.ParseRights(words[0].text)
+	if len(words) == 1 && v.Kind == source.Scalar {
+		r, err := rootbound.ParseRights(words[0].Text)
 		if err != nil {
-			d.at(v.at, "%v", err)
+			d.At(v.At, "%v", err)
 		}
 		p.Rights = r
 		return
@@ -261,9 +262,9 @@ func (d *decoder) rights(p *rootbound.Project, v *node) {
 	p.Rights = 0
 	for _, w := range words {
 		// With a second word "propose" is the single right, as the list says.
-		r, err := rootbound.ParseRights(w.text + " " + w.text)
+		r, err := rootbound.ParseRights(w.Text + " " + w.Text)
 		if err != nil {
-			d.at(w.at, "%v", err)
+			d.At(w.At, "%v", err)
 			continue
 		}
 		p.Rights |= r
@@ -271,60 +272,60 @@ func (d *decoder) rights(p *rootbound.Project, v *node) {
 }
 
 // presets takes {credentials: off} or a list of the presets that are on.
-func (d *decoder) presets(p *rootbound.Project, v *node) {
+func (d *decoder) presets(p *rootbound.Project, v *source.Node) {
 	lift := map[string]*bool{"credentials": &p.LiftCredentials, "execution": &p.LiftExecution}
 	known := []string{"credentials", "execution"}
-	if v.kind == mapping {
-		for _, k := range v.keys {
-			flag, ok := lift[k.name]
+	if v.Kind == source.Mapping {
+		for _, k := range v.Keys {
+			flag, ok := lift[k.Name]
 			if !ok {
-				d.at(k.at, "unknown preset %s%s", word(k.name), nearest(k.name, known))
+				d.At(k.At, "unknown preset %s%s", source.Word(k.Name), source.Nearest(k.Name, known))
 				continue
 			}
-			*flag = !d.truth(k.value, "preset "+k.name)
+			*flag = !d.truth(k.Value, "preset "+k.Name)
 		}
 		return
 	}
 	p.LiftCredentials, p.LiftExecution = true, true
-	for _, n := range d.texts(v, "presets") {
-		flag, ok := lift[n.text]
+	for _, n := range d.Texts(v, "presets") {
+		flag, ok := lift[n.Text]
 		if !ok {
-			d.at(n.at, "unknown preset %s%s", word(n.text), nearest(n.text, known))
+			d.At(n.At, "unknown preset %s%s", source.Word(n.Text), source.Nearest(n.Text, known))
 			continue
 		}
 		*flag = false
 	}
 }
 
-func (d *decoder) size(v *node, name string) int64 {
-	if !d.expect(v, scalar, name) {
+func (d *decoder) size(v *source.Node, name string) int64 {
+	if !d.Expect(v, source.Scalar, name) {
 		return 0
 	}
-	n, err := parseSize(v.text)
+	n, err := source.ParseSize(v.Text)
 	if err != nil {
-		d.at(v.at, "%s: %v", name, err)
+		d.At(v.At, "%s: %v", name, err)
 	}
 	return n
 }
 
-func (d *decoder) choice(v *node, name string, words ...string) string {
-	if !d.expect(v, scalar, name) {
+func (d *decoder) choice(v *source.Node, name string, words ...string) string {
+	if !d.Expect(v, source.Scalar, name) {
 		return ""
 	}
-	w, err := oneOf(v.text, words...)
+	w, err := source.OneOf(v.Text, words...)
 	if err != nil {
-		d.at(v.at, "%s: %v", name, err)
+		d.At(v.At, "%s: %v", name, err)
 	}
 	return w
 }
 
-func (d *decoder) truth(v *node, name string) bool {
-	if !d.expect(v, scalar, name) {
+func (d *decoder) truth(v *source.Node, name string) bool {
+	if !d.Expect(v, source.Scalar, name) {
 		return false
 	}
-	b, err := parseSwitch(v.text)
+	b, err := source.ParseSwitch(v.Text)
 	if err != nil {
-		d.at(v.at, "%s: %v", name, err)
+		d.At(v.At, "%s: %v", name, err)
 	}
 	return b
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // Bytes.
@@ -28,9 +29,9 @@ func checkID(s string) error {
 	case len(s) > longestID:
 		return fmt.Errorf("a project id has at most %d bytes", longestID)
 	case s == "." || s == "..":
-		return fmt.Errorf("%s is not a project id", word(s))
+		return fmt.Errorf("%s is not a project id", source.Word(s))
 	case cleanID(s) != s:
-		return fmt.Errorf("project id %s: only letters, digits, dot, dash and underscore, and no dash at its ends", word(s))
+		return fmt.Errorf("project id %s: only letters, digits, dot, dash and underscore, and no dash at its ends", source.Word(s))
 	}
 	return nil
 }
@@ -77,28 +78,28 @@ func checkGlob(s string) error {
 	case s == "":
 		return errors.New("an empty pattern matches nothing")
 	case strings.HasPrefix(s, "/"):
-		return fmt.Errorf("pattern %s starts at the project: write it without the leading /", word(s))
+		return fmt.Errorf("pattern %s starts at the project: write it without the leading /", source.Word(s))
 	case s == ".." || strings.HasPrefix(s, "../") || strings.Contains(s, "/../") || strings.HasSuffix(s, "/.."):
-		return fmt.Errorf("pattern %s: .. matches nothing, patterns stay inside the project", word(s))
+		return fmt.Errorf("pattern %s: .. matches nothing, patterns stay inside the project", source.Word(s))
 	case strings.TrimSpace(s) != s:
-		return fmt.Errorf("pattern %s begins or ends with a blank, which is part of no name you mean: take it out", word(s))
+		return fmt.Errorf("pattern %s begins or ends with a blank, which is part of no name you mean: take it out", source.Word(s))
 	case s[0] == '!' || s[0] == '#':
-		return fmt.Errorf("pattern %s: %c has no meaning here; for a name that begins with it write \\%[2]c", word(s), s[0])
+		return fmt.Errorf("pattern %s: %c has no meaning here; for a name that begins with it write \\%[2]c", source.Word(s), s[0])
 	case strings.Contains(s, "//"):
-		return fmt.Errorf("pattern %s: an empty name between slashes matches nothing, write one slash", word(s))
+		return fmt.Errorf("pattern %s: an empty name between slashes matches nothing, write one slash", source.Word(s))
 	case s == "." || strings.HasPrefix(s, "./") || strings.Contains(s, "/./") || strings.HasSuffix(s, "/."):
-		return fmt.Errorf("pattern %s: . matches nothing, patterns start at the project without it", word(s))
+		return fmt.Errorf("pattern %s: . matches nothing, patterns start at the project without it", source.Word(s))
 	case !doublestar.ValidatePattern(s):
-		return fmt.Errorf("pattern %s is not a valid glob: check its brackets, braces and backslashes", word(s))
+		return fmt.Errorf("pattern %s is not a valid glob: check its brackets, braces and backslashes", source.Word(s))
 	}
 	return nil
 }
 
 // checkDir reports a file where a directory should be, and warns of one that is missing.
-func (d *decoder) checkDir(dir string, at position) {
+func (d *decoder) checkDir(dir string, at source.Position) {
 	switch st, err := os.Stat(dir); {
 	case err == nil && !st.IsDir():
-		d.at(at, "%s is not a directory", dir)
+		d.At(at, "%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
 		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s does not exist (%s); it is served when it appears", dir, d.where(at)))
 	case err != nil:
@@ -161,7 +162,7 @@ func (l *loader) directories() error {
 		}
 		dir := l.absolute(a.dir, l.in.Cwd)
 		if !filepath.IsAbs(dir) {
-			return &Problem{File: a.from, Text: fmt.Sprintf("%s is relative, and there is no working directory", word(a.dir))}
+			return &Problem{File: a.from, Text: fmt.Sprintf("%s is relative, and there is no working directory", source.Word(a.dir))}
 		}
 		// Opened, not only looked at: what cannot be read cannot be served.
 		st, err := openDir(dir)
@@ -242,7 +243,7 @@ func (l *loader) grant(dir string, rights rootbound.Rights, from string) error {
 		}
 		o := l.origins["projects."+string(p.ID)]
 		return &Problem{File: from, Text: fmt.Sprintf("directory %s is granted twice with different rights: %s here, %s as project %s (%s)",
-			dir, rights, p.Rights, word(string(p.ID)), o)}
+			dir, rights, p.Rights, source.Word(string(p.ID)), o)}
 	}
 	id := l.freeID(dir)
 	l.Projects = append(l.Projects, rootbound.Project{ID: id, Dir: dir, Rights: rights})

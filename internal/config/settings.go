@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound/internal/config/held"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // Setting is one value that stands outside the projects: its names, its default, and how it is read and shown.
@@ -129,7 +130,7 @@ func Settings() []Setting {
 }
 
 // sizeOf, numberOf and spanOf read what a setting shows, so that two values can be ranked.
-func sizeOf(s string) (int64, bool) { n, err := parseSize(s); return n, err == nil }
+func sizeOf(s string) (int64, bool) { n, err := source.ParseSize(s); return n, err == nil }
 
 func numberOf(s string) (int64, bool) { n, err := strconv.ParseInt(s, 10, 64); return n, err == nil }
 
@@ -148,7 +149,7 @@ func text(at func(*Config) *string) value {
 
 func choice(at func(*Config) *string, words ...string) value {
 	return value{
-		func(c *Config, s string) (err error) { *at(c), err = oneOf(s, words...); return err },
+		func(c *Config, s string) (err error) { *at(c), err = source.OneOf(s, words...); return err },
 		func(c *Config) string { return *at(c) },
 		shape{kind: aWord, words: words},
 	}
@@ -156,7 +157,7 @@ func choice(at func(*Config) *string, words ...string) value {
 
 func truth(at func(*Config) *bool) value {
 	return value{
-		func(c *Config, s string) (err error) { *at(c), err = parseSwitch(s); return err },
+		func(c *Config, s string) (err error) { *at(c), err = source.ParseSwitch(s); return err },
 		func(c *Config) string { return strconv.FormatBool(*at(c)) },
 		shape{kind: aSwitch},
 	}
@@ -164,7 +165,7 @@ func truth(at func(*Config) *bool) value {
 
 func span(at func(*Config) *time.Duration, least, most time.Duration) value {
 	return value{
-		func(c *Config, s string) (err error) { *at(c), err = parseDuration(s, least, most); return err },
+		func(c *Config, s string) (err error) { *at(c), err = source.ParseDuration(s, least, most); return err },
 		func(c *Config) string { return at(c).String() },
 		shape{kind: aSpan},
 	}
@@ -172,15 +173,15 @@ func span(at func(*Config) *time.Duration, least, most time.Duration) value {
 
 func size(at func(*Config) *int64) value {
 	return value{
-		func(c *Config, s string) (err error) { *at(c), err = parseSize(s); return err },
-		func(c *Config) string { return formatSize(*at(c)) },
+		func(c *Config, s string) (err error) { *at(c), err = source.ParseSize(s); return err },
+		func(c *Config) string { return source.FormatSize(*at(c)) },
 		shape{kind: aSize},
 	}
 }
 
 func count(at func(*Config) *int, least, most int) value {
 	return value{
-		func(c *Config, s string) (err error) { *at(c), err = parseCount(s, least, most); return err },
+		func(c *Config, s string) (err error) { *at(c), err = source.ParseCount(s, least, most); return err },
 		func(c *Config) string { return strconv.Itoa(*at(c)) },
 		shape{kind: aCount, least: least, most: most},
 	}

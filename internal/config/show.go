@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config/held"
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // Show is the configuration in force as a file that Load reads back; with origins each value is followed by a comment
@@ -31,7 +32,7 @@ func (c *Config) Show(origins bool) []byte {
 			key = top
 		}
 		if v := s.get(c); v != "" {
-			w.line(indent, key+": "+plain(v), c.origins[s.Key])
+			w.line(indent, key+": "+source.Plain(v), c.origins[s.Key])
 		}
 	}
 	if len(c.Projects) > 0 {
@@ -39,7 +40,7 @@ func (c *Config) Show(origins bool) []byte {
 	}
 	for i := range c.Projects {
 		p := &c.Projects[i]
-		w.line(0, "  - id: "+plain(string(p.ID)), c.origins["projects."+string(p.ID)])
+		w.line(0, "  - id: "+source.Plain(string(p.ID)), c.origins["projects."+string(p.ID)])
 		for _, l := range projectLines(p) {
 			w.line(2, l, Origin{})
 		}
@@ -62,7 +63,7 @@ func (w *shower) line(indent int, text string, o Origin) {
 }
 
 func projectLines(p *rootbound.Project) []string {
-	out := []string{"dir: " + plain(p.Dir)}
+	out := []string{"dir: " + source.Plain(p.Dir)}
 	if r := p.Rights.String(); !strings.Contains(r, " ") {
 		out = append(out, "rights: "+r)
 	} else {
@@ -73,11 +74,11 @@ func projectLines(p *rootbound.Project) []string {
 			out = append(out, line)
 		}
 	}
-	add(p.Description != "", "description: "+plain(p.Description))
-	add(len(p.Deny) > 0, "deny: "+plainList(p.Deny))
-	add(len(p.AllowExtensions) > 0, "allow_extensions: "+plainList(p.AllowExtensions))
-	add(p.MaxRead > 0, "max_read: "+formatSize(p.MaxRead))
-	add(p.MaxWrite > 0, "max_write: "+formatSize(p.MaxWrite))
+	add(p.Description != "", "description: "+source.Plain(p.Description))
+	add(len(p.Deny) > 0, "deny: "+source.PlainList(p.Deny))
+	add(len(p.AllowExtensions) > 0, "allow_extensions: "+source.PlainList(p.AllowExtensions))
+	add(p.MaxRead > 0, "max_read: "+source.FormatSize(p.MaxRead))
+	add(p.MaxWrite > 0, "max_write: "+source.FormatSize(p.MaxWrite))
 	if p.LiftCredentials || p.LiftExecution {
 		var off []string
 		if p.LiftCredentials {
@@ -94,53 +95,6 @@ func projectLines(p *rootbound.Project) []string {
 	add(p.CopyAcross, "copy_across: true")
 	add(p.ProposeWrites, "writes: propose")
 	return out
-}
-
-func plainList(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quoteYAML(w)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
-}
-
-// plain quotes a value unless it is made of characters that mean nothing in YAML.
-func plain(s string) string {
-	for i, r := range s {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '/', r == '_':
-		case i > 0 && (r == '-' || r == '.' || r == ' ' && i < len(s)-1):
-		default:
-			return quoteYAML(s)
-		}
-	}
-	if s == "" {
-		return `""`
-	}
-	return s
-}
-
-// quoteYAML writes a double-quoted scalar.
-func quoteYAML(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < 0x20 || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case rootbound.Hidden(r) && r <= 0xffff:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		case rootbound.Hidden(r):
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 // Summary is one line for each project, for status pages and config check.

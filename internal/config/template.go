@@ -3,11 +3,13 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // Template is a configuration file to begin with: the directories of the input as projects with the rights ro, and every
 // setting as a comment. It is valid as it is.
-func Template(in Input) (source []byte, warnings []string, err error) {
+func Template(in Input) (text []byte, warnings []string, err error) {
 	c, warnings, err := Load(in)
 	if err != nil {
 		return nil, warnings, err
@@ -31,7 +33,7 @@ func Template(in Input) (source []byte, warnings []string, err error) {
 	} else {
 		b.WriteString("projects:\n")
 		for _, p := range c.Projects {
-			fmt.Fprintf(&b, "  - id: %s\n    dir: %s\n    rights: ro\n", plain(string(p.ID)), plain(p.Dir))
+			fmt.Fprintf(&b, "  - id: %s\n    dir: %s\n    rights: ro\n", source.Plain(string(p.ID)), source.Plain(p.Dir))
 		}
 	}
 	b.WriteString(`# More for each project: deny, allow_extensions, max_read, max_write, presets, mounts, hardlinks, moves, copy_across, writes, description.

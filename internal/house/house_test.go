@@ -79,7 +79,7 @@ var imports = map[string][]string{
 	"patch/diff":            {},
 	"mcpfs":                 {"guard", "mcpscope", "fileop", "fileop/text", "search", "watch", "patch", "mcpfs/wire"},
 	"mcpfs/wire":            {"mcpscope"},
-	"internal/config":       {"internal/config/held"},
+	"internal/config":       {"internal/config/held", "internal/config/source"},
 	"internal/config/held":  {},
 	"internal/state":        {"authority/token", "beneath"}, // spent nonces; keys of entry locks and identities of temporary files
 	"internal/undo":         {"guard", "beneath", "patch", "internal/state"},
@@ -96,6 +96,8 @@ var imports = map[string][]string{
 	"probe/truth":           {},
 	"probe/wire":            {},
 	"decision/decisiontest": {"decision"},
+
+	"internal/config/source": {},
 
 	// What proves the rest. None of it is part of the binary.
 	"internal/storm":  {"beneath", "fileop", "guard", "authority", "decision"},

@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"cmp"
@@ -18,11 +18,11 @@ type Problem struct {
 	Text    string
 	Excerpt string // the line, and a caret below the place; ends with a line break
 
-	cause error // of the file system, if it is one
+	Cause error // of the file system, if it is one
 }
 
 // Unwrap gives the cause.
-func (p *Problem) Unwrap() error { return p.cause }
+func (p *Problem) Unwrap() error { return p.Cause }
 
 // Error is "FILE:LINE:COLUMN: TEXT" and, below it, the excerpt.
 func (p *Problem) Error() string {
@@ -36,36 +36,38 @@ func (p *Problem) Error() string {
 	return s
 }
 
-// position is a place in a file; the zero value is none.
-type position struct{ line, column int }
+// Position is a place in a file; the zero value is none.
+type Position struct{ Line, Column int }
 
-// problems collects mistakes, so that a person sees all of them at once.
-type problems struct {
-	file   string
+// Problems collects mistakes, so that a person sees all of them at once.
+type Problems struct {
+	File   string
 	source []string
-	found  []*Problem
+	Found  []*Problem
 }
 
-func newProblems(file string, source []byte) *problems {
+// NewProblems begins with none, for a file of that name and text.
+func NewProblems(file string, source []byte) *Problems {
 	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(source)) // as the parser counts them
-	return &problems{file: file, source: strings.Split(lines, "\n")}
+	return &Problems{File: file, source: strings.Split(lines, "\n")}
 }
 
-func (p *problems) at(pos position, format string, args ...any) {
-	p.found = append(p.found, &Problem{
-		File: p.file, Line: pos.line, Column: pos.column,
+// At adds one at a place; the zero place is none.
+func (p *Problems) At(pos Position, format string, args ...any) {
+	p.Found = append(p.Found, &Problem{
+		File: p.File, Line: pos.Line, Column: pos.Column,
 		Text: rootbound.Clean(fmt.Sprintf(format, args...)), Excerpt: p.excerpt(pos),
 	})
 }
 
 const longestLine = 160 // characters of a line that an excerpt shows
 
-func (p *problems) excerpt(pos position) string {
-	if pos.line < 1 || pos.line > len(p.source) {
+func (p *Problems) excerpt(pos Position) string {
+	if pos.Line < 1 || pos.Line > len(p.source) {
 		return ""
 	}
-	line := []rune(p.source[pos.line-1])
-	column := min(max(pos.column, 1), len(line)+1)
+	line := []rune(p.source[pos.Line-1])
+	column := min(max(pos.Column, 1), len(line)+1)
 	cut := ""
 	if len(line) > longestLine {
 		if column > longestLine {
@@ -73,7 +75,7 @@ func (p *problems) excerpt(pos position) string {
 		}
 		line, cut = line[:longestLine], "…"
 	}
-	number := fmt.Sprintf("%4d | ", pos.line)
+	number := fmt.Sprintf("%4d | ", pos.Line)
 	var text, pad strings.Builder
 	for i, r := range line {
 		shown := string(r)
@@ -90,16 +92,16 @@ func (p *problems) excerpt(pos position) string {
 	return number + text.String() + cut + "\n" + strings.Repeat(" ", len(number)-2) + "| " + pad.String() + "^\n"
 }
 
-// err joins what was found in the order of the file; nil if nothing was.
-func (p *problems) err() error {
-	slices.SortStableFunc(p.found, func(a, b *Problem) int {
+// Err joins what was found in the order of the file; nil if nothing was.
+func (p *Problems) Err() error {
+	slices.SortStableFunc(p.Found, func(a, b *Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	const most = 20
 	var errs []error
-	for i, f := range p.found {
+	for i, f := range p.Found {
 		if i == most {
-			errs = append(errs, fmt.Errorf("%s: %d more problems", p.file, len(p.found)-most))
+			errs = append(errs, fmt.Errorf("%s: %d more problems", p.File, len(p.Found)-most))
 			break
 		}
 		errs = append(errs, f)
@@ -107,8 +109,8 @@ func (p *problems) err() error {
 	return errors.Join(errs...)
 }
 
-// nearest offers the word of words that was probably meant, as ": did you mean X?", or the list of them.
-func nearest(word string, words []string) string {
+// Nearest offers the word of words that was probably meant, as ": did you mean X?", or the list of them.
+func Nearest(word string, words []string) string {
 	best, distance := "", 3
 	for _, w := range words {
 		if d := edits(word, w); d < distance && d < len(w) {
