@@ -63,6 +63,9 @@ func (s *settings) call(ctx context.Context, w world, whole bool, tool string, p
 		defer stop()
 		_ = service.Close(closing) // the answer is out; what fails now concerns nobody
 	}()
+	if _, err := s.chosen(w, service); err != nil {
+		return err
+	}
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := service.Connect(ctx, there); err != nil {
 		return failed("%s", text(err))

@@ -68,6 +68,11 @@ func (s *settings) serve(ctx context.Context, w world, banner bool) error {
 	if err != nil {
 		return failed("%s", text(err))
 	}
+	choice, err := s.chosen(w, service)
+	if err != nil {
+		return err
+	}
+	defer choice.follow(ctx)()
 	s.acceptFirst(w)
 	stop, err := s.follow(ctx, w, h, service)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,6 +69,9 @@ type Service struct {
 	valve   valve
 	tools   mcpfs.Tools
 	relist  func()
+
+	changing sync.Mutex
+	chosen   []rootbound.RootID // by Use; nil: all
 }
 
 // DefaultFSTimeout is how long one call waits for a file system that does not answer (contract §4).
