@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // Append makes the file of t hold what it holds and add after it: a new file of both is published in place of the old one,
@@ -30,7 +31,7 @@ func Append(ctx context.Context, t Target, add []byte, expect Expected, limit in
 	}
 	old, err := now.Stat()
 	if err != nil {
-		return Written{}, failed(err)
+		return Written{}, effect.Failed(err)
 	}
 	if err := expect.Check(&old, false); err != nil {
 		return Written{}, err

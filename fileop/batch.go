@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // Batch changes several files together: all of them or none. Its verbs come in this order, and Close at last:
@@ -141,7 +142,7 @@ func (s *Step) stage(ctx context.Context) (err error) {
 // beneath its root. Without an error the effect is in force, whatever the warnings say. changed names those files which
 // another program changed before they could be taken back: they hold what it left.
 func (b *Batch) Publish(ctx context.Context, commit func(func() error) error, inside func() error) (changed []string, err error) {
-	if err := cancelled(ctx); err != nil {
+	if err := effect.Cancelled(ctx); err != nil {
 		return nil, err
 	}
 	err = commit(func() error {
@@ -161,7 +162,7 @@ func (b *Batch) Publish(ctx context.Context, commit func(func() error) error, in
 	if b.shown {
 		return nil, nil // what follows the effect does not undo it
 	}
-	return changed, failed(err)
+	return changed, effect.Failed(err)
 }
 
 func (s *Step) publish() error {
@@ -171,7 +172,7 @@ func (s *Step) publish() error {
 		return err
 	}
 	e := s.t.Entry()
-	if err := still(e, *s.old); err != nil {
+	if err := effect.Still(e, *s.old); err != nil {
 		return err
 	}
 	if err := e.Rename(s.aside, s.old.ID, false); err != nil {
@@ -230,7 +231,7 @@ func (b *Batch) Sync() (warnings []string) {
 			seen[dir] = true
 		}
 		if e.SyncDir() != nil && warnings == nil {
-			warnings = []string{notDurable}
+			warnings = []string{effect.NotDurable}
 		}
 	}
 	return warnings
@@ -276,7 +277,7 @@ func (b *Batch) Close() {
 
 // fail makes an error name the file.
 func (s *Step) fail(err error) error {
-	err = failed(err)
+	err = effect.Failed(err)
 	if e, ok := err.(*rootbound.Error); ok && e.Path == "" {
 		out := *e
 		out.Path = s.Path

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/crossing"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // Copied is the effect of a copy. It is in force, whatever the warnings say (G32).
@@ -23,38 +25,19 @@ type Copied struct {
 // version_conflict (the source or the destination changed meanwhile), path_invalid (into itself), not_a_directory (a
 // directory over a file), cancelled, io_error, and those of t.
 func Copy(ctx context.Context, t Mover, expect Expected) (Copied, error) {
-	if err := cancelled(ctx); err != nil {
+	if err := effect.Cancelled(ctx); err != nil {
 		return Copied{}, err
 	}
 	if err := expect.Check(t.Overwritten(), true); err != nil {
 		return Copied{}, err
 	}
-	if err := t.Dest().Writable(); err != nil {
-		return Copied{}, failed(err)
-	}
-	c := &crossing{t: t, stays: true, read: make([]byte, copyChunk)}
-	if err := c.copyable(t.Source(), t.Source().ID); err != nil {
-		return Copied{}, err
-	}
-	do := c.file
-	if t.Source().Mode.IsDir() {
-		do = c.tree
-	}
-	warn, err := do(ctx)
+	c, err := crossing.Copy(ctx, t)
 	if err != nil {
 		return Copied{}, err
 	}
-	done := Copied{Files: c.files, Bytes: c.bytes, Info: c.made, Warnings: warn}
-	if c.made.ID != (beneath.ObjectID{}) {
-		done.Version = c.made.Version()
+	done := Copied{Files: c.Files, Bytes: c.Bytes, Info: c.Info, Warnings: c.Warnings}
+	if c.Info.ID != (beneath.ObjectID{}) {
+		done.Version = c.Info.Version()
 	}
 	return done, nil
-}
-
-// resemble gives a directory that was copied what its source has. The times of a copy are its own.
-func (c *crossing) resemble(to, from *beneath.Object) error {
-	if c.stays {
-		return to.ResembleNow(from)
-	}
-	return to.Resemble(from)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // Deleter is what is to go: *guard.Target.
@@ -18,8 +19,8 @@ type Deleter interface {
 	Tree(ctx context.Context, at *beneath.Entry, visit func(*beneath.Node) error) error
 	// Weight is what the tree holds below its top: entries, and bytes of its files.
 	Weight() (entries int, bytes int64)
-	Keeper
-	remover
+	effect.Keeper
+	effect.Remover
 }
 
 // Deleted is the effect of a deletion. It is in force, whatever the warnings say (G32).
@@ -36,7 +37,7 @@ type Deleted struct {
 // Errors: is_a_directory (not empty), version_conflict, cancelled, io_error, and those of t; all without an effect, unless
 // Detail says how many entries are gone.
 func Delete(ctx context.Context, t Deleter, expect Expected) (Deleted, error) {
-	if err := cancelled(ctx); err != nil {
+	if err := effect.Cancelled(ctx); err != nil {
 		return Deleted{}, err
 	}
 	was := t.Source()
@@ -52,20 +53,20 @@ func Delete(ctx context.Context, t Deleter, expect Expected) (Deleted, error) {
 	}
 	err := do(ctx, t, was, &d)
 	if err != nil {
-		return Deleted{}, failed(err)
+		return Deleted{}, effect.Failed(err)
 	}
 	if !t.Kept() {
-		d.Warnings = append(d.Warnings, notKept)
+		d.Warnings = append(d.Warnings, effect.NotKept)
 	}
 	if t.Entry().SyncDir() != nil {
-		d.Warnings = append(d.Warnings, notDurable)
+		d.Warnings = append(d.Warnings, effect.NotDurable)
 	}
 	return d, nil
 }
 
 func deleteEmpty(_ context.Context, t Deleter, was beneath.Info, d *Deleted) (err error) {
-	d.Warnings, err = commit(t.Commit, func() error {
-		if err := still(t.Entry(), was); err != nil {
+	d.Warnings, err = effect.Commit(t.Commit, func() error {
+		if err := effect.Still(t.Entry(), was); err != nil {
 			return err
 		}
 		return t.Entry().Remove(was.ID)
@@ -86,9 +87,9 @@ func deleteFile(ctx context.Context, t Deleter, was beneath.Info, d *Deleted) (e
 		return err
 	}
 	if place == nil {
-		return removeFile(ctx, t, t.Entry(), was)
+		return effect.RemoveFile(ctx, t, t.Entry(), was)
 	}
-	d.Warnings, err = setAside(ctx, t, t.Entry(), place, was, func() error { return nil })
+	d.Warnings, err = effect.SetAside(ctx, t, t.Entry(), place, was, func() error { return nil })
 	return err
 }
 
@@ -109,12 +110,12 @@ func deleteTree(ctx context.Context, t Deleter, was beneath.Info, d *Deleted) er
 			return err
 		}
 	}
-	if err := alive(ctx, t, 0); err != nil {
+	if err := effect.Alive(ctx, t, 0); err != nil {
 		forget()
 		return err
 	}
-	d.Warnings, err = commit(t.Commit, func() error {
-		if err := still(t.Entry(), was); err != nil {
+	d.Warnings, err = effect.Commit(t.Commit, func() error {
+		if err := effect.Still(t.Entry(), was); err != nil {
 			return err
 		}
 		return t.Entry().Rename(aside, was.ID, false)
@@ -145,11 +146,11 @@ func deleteTree(ctx context.Context, t Deleter, was beneath.Info, d *Deleted) er
 
 // putBack gives a tree its name again, whole or what is left of it.
 func putBack(t Deleter, aside *beneath.Entry, id beneath.ObjectID, gone int, why error) error {
-	_, back := commit(t.Commit, func() error { return aside.Rename(t.Entry(), id, false) })
+	_, back := effect.Commit(t.Commit, func() error { return aside.Rename(t.Entry(), id, false) })
 	if gone == 0 && back == nil {
 		return why
 	}
-	e, ok := failed(why).(*rootbound.Error)
+	e, ok := effect.Failed(why).(*rootbound.Error)
 	if !ok {
 		return why
 	}

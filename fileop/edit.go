@@ -7,6 +7,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 	"github.com/rootbound/rootbound/fileop/text"
 )
 
@@ -42,7 +43,7 @@ func EditFile(ctx context.Context, t Target, edits []text.Edit, o EditOptions) (
 	}
 	old, err := t.Object().Stat()
 	if err != nil {
-		return Edited{}, failed(err)
+		return Edited{}, effect.Failed(err)
 	}
 	if err := o.Expect.Check(&old, false); err != nil {
 		return Edited{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // DefaultPage is how many entries one page of a list holds (contract §6).
@@ -71,7 +72,7 @@ func List(ctx context.Context, l Lister, o ListOptions) (Listing, error) {
 		return beneath.Over, nil
 	})
 	if err != nil {
-		return Listing{}, failed(err)
+		return Listing{}, effect.Failed(err)
 	}
 	return out, nil
 }
@@ -115,7 +116,7 @@ func listBySize(ctx context.Context, l Lister, o ListOptions) (Listing, error) {
 		return beneath.Over, nil
 	})
 	if err != nil {
-		return Listing{}, failed(err)
+		return Listing{}, effect.Failed(err)
 	}
 	slices.SortFunc(all, bySize)
 	if o.Cursor != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // DefaultMedia is the most bytes of one file that are sent as they are.
@@ -85,7 +86,7 @@ func readAll(ctx context.Context, src io.ReaderAt, size, limit int64) ([]byte, e
 			return nil, err
 		}
 		if n == 0 {
-			return nil, failed(io.ErrNoProgress)
+			return nil, effect.Failed(io.ErrNoProgress)
 		}
 	}
 }

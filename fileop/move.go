@@ -5,15 +5,12 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/crossing"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // Mover is the two ends of a move or a copy: *guard.Target.
-type Mover interface {
-	Entry() *beneath.Entry // the source: for a link the link itself
-	Dest() *beneath.Entry
-	Source() beneath.Info // what was authorized to move or to be copied
-	Copier
-}
+type Mover = crossing.Ends
 
 // Moved is the effect of a move.
 type Moved struct {
@@ -28,7 +25,7 @@ type Moved struct {
 // back and published as a whole, then the source is removed. An error before that leaves the source whole and nothing at
 // the destination; an error after it says in Detail that the copy is complete and what of the source was removed.
 func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
-	if err := cancelled(ctx); err != nil {
+	if err := effect.Cancelled(ctx); err != nil {
 		return Moved{}, err
 	}
 	from, to := t.Entry(), t.Dest()
@@ -38,17 +35,18 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 		left := t.Source()
 		var err error
 		if place, err = t.Keep(ctx, to, *old, old.Size, &left, nil); err != nil {
-			return Moved{}, failed(err)
+			return Moved{}, effect.Failed(err)
 		}
 	}
-	warn, err := commit(t.Commit, func() error {
+	warn, err := effect.Commit(t.Commit, func() error {
 		if place != nil {
 			return moveOver(from, to, place, t.Source().ID, *old)
 		}
 		return from.Rename(to, t.Source().ID, overwrite)
 	})
 	if rootbound.ReasonOf(err) == rootbound.CrossDevice && t.CopiesAcross() {
-		return moveAcross(ctx, t)
+		done, err := crossing.Move(ctx, t)
+		return Moved{Warnings: done.Warnings}, err
 	}
 	if err != nil {
 		return Moved{}, err
@@ -56,10 +54,10 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 	// the destination first: after a crash the object has two names rather than none
 	errTo := to.SyncDir()
 	if errFrom := from.SyncDir(); errTo != nil || errFrom != nil {
-		warn = append(warn, notDurable)
+		warn = append(warn, effect.NotDurable)
 	}
 	if !t.Kept() {
-		warn = append(warn, notKept)
+		warn = append(warn, effect.NotKept)
 	}
 	return Moved{Warnings: warn}, nil
 }
@@ -67,7 +65,7 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 // moveOver moves what from holds to to, and what to held, the version old, to place. For a moment old stands in the
 // place of what moves; it never has no name.
 func moveOver(from, to, place *beneath.Entry, source beneath.ObjectID, old beneath.Info) error {
-	if err := still(to, old); err != nil {
+	if err := effect.Still(to, old); err != nil {
 		return &rootbound.Error{Reason: rootbound.VersionConflict, Err: err}
 	}
 	if err := from.Exchange(to, source, old.ID); err != nil {

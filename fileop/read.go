@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 	"github.com/rootbound/rootbound/fileop/text"
 )
 
@@ -146,14 +147,14 @@ type reader struct {
 
 // at fills p; io.EOF comes with what was there. Other errors are ready for the caller.
 func (r *reader) at(p []byte, off int64) (int, error) {
-	if err := cancelled(r.ctx); err != nil {
+	if err := effect.Cancelled(r.ctx); err != nil {
 		return 0, err
 	}
 	n, err := r.src.ReadAt(p, off)
 	if err == nil || err == io.EOF {
 		return n, err
 	}
-	return n, failed(err)
+	return n, effect.Failed(err)
 }
 
 // lines takes count lines from line first.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // MaxTree is how many nodes one tree holds (contract §6).
@@ -84,7 +85,7 @@ func Grow(ctx context.Context, w Walker, o TreeOptions) (Tree, error) {
 		return beneath.Into, nil
 	}, func(rel string, _ error) { t.Skipped.add(rel) })
 	if err != nil {
-		return Tree{}, failed(err)
+		return Tree{}, effect.Failed(err)
 	}
 	return t, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 	"github.com/rootbound/rootbound/fileop/text"
 )
 
@@ -164,7 +165,7 @@ func TestBytesAreComparedToo(t *testing.T) {
 	put(t, dir+"/f", "before\n")
 	p := open(t, dir, "f")
 	c := change{
-		stage:   func() (staged, error) { return p.Stage() },
+		stage:   func() (effect.Staged, error) { return p.Stage() },
 		commit:  func(func() error) error { t.Error("committed"); return nil },
 		syncDir: p.entry.SyncDir,
 	}
@@ -232,7 +233,7 @@ func TestG32CommittedIsNeverReportedRefused(t *testing.T) {
 				}
 				p := open(t, dir, "f")
 				ch := change{
-					stage: func() (staged, error) { return p.Stage() },
+					stage: func() (effect.Staged, error) { return p.Stage() },
 					commit: func(publish func() error) error {
 						if err := publish(); err != nil {
 							return err
@@ -270,7 +271,7 @@ func TestG32CommittedIsNeverReportedRefused(t *testing.T) {
 	}
 	t.Run("undone", func(t *testing.T) {
 		out := &rootbound.Error{Reason: rootbound.MovedOut}
-		_, err := commit(func(effect func() error) error { return errors.Join(effect(), out) }, func() error { return nil })
+		_, err := effect.Commit(func(effect func() error) error { return errors.Join(effect(), out) }, func() error { return nil })
 		wantReason(t, err, rootbound.MovedOut)
 	})
 }

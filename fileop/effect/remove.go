@@ -1,4 +1,4 @@
-package fileop
+package effect
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
-// remover is what the removal of a file needs.
-type remover interface {
+// Remover is what the removal of a file needs.
+type Remover interface {
 	// Temporary remembers a temporary name that Stage and StageCopy do not know of, until forget: a tree of identity id,
 	// or the version old of a file that is about to be removed.
 	Temporary(at *beneath.Entry, id beneath.ObjectID, old *beneath.Info) (forget func(), err error)
@@ -17,9 +17,9 @@ type remover interface {
 	Copied(n int64) error
 }
 
-// removeFile takes the version was of a file or link away from its entry: under a temporary name first, where nobody
+// RemoveFile takes the version was of a file or link away from its entry: under a temporary name first, where nobody
 // writes, so that what another program put in its place meanwhile is seen and goes back.
-func removeFile(ctx context.Context, t remover, e *beneath.Entry, was beneath.Info) error {
+func RemoveFile(ctx context.Context, t Remover, e *beneath.Entry, was beneath.Info) error {
 	aside, err := e.Beside()
 	if err != nil {
 		return err
@@ -30,18 +30,18 @@ func removeFile(ctx context.Context, t remover, e *beneath.Entry, was beneath.In
 		return err
 	}
 	defer forget()
-	_, err = setAside(ctx, t, e, aside, was, func() error { return aside.Remove(was.ID) })
+	_, err = SetAside(ctx, t, e, aside, was, func() error { return aside.Remove(was.ID) })
 	return err
 }
 
-// setAside renames the version was of a file or link to aside and does then what ends it there. On an error it is where it
+// SetAside renames the version was of a file or link to aside and does then what ends it there. On an error it is where it
 // was.
-func setAside(ctx context.Context, t remover, e, aside *beneath.Entry, was beneath.Info, end func() error) (warnings []string, err error) {
-	if err := alive(ctx, t, 0); err != nil {
+func SetAside(ctx context.Context, t Remover, e, aside *beneath.Entry, was beneath.Info, end func() error) (warnings []string, err error) {
+	if err := Alive(ctx, t, 0); err != nil {
 		return nil, err
 	}
-	return commit(t.Commit, func() error {
-		if err := still(e, was); err != nil {
+	return Commit(t.Commit, func() error {
+		if err := Still(e, was); err != nil {
 			return err
 		}
 		if err := e.Rename(aside, was.ID, false); err != nil {
@@ -49,7 +49,7 @@ func setAside(ctx context.Context, t remover, e, aside *beneath.Entry, was benea
 		}
 		now, err := aside.Lstat() // the rename itself changed ctime
 		if err == nil && (now.Size != was.Size || !now.MTime.Equal(was.MTime)) {
-			err = changed()
+			err = Changed()
 		}
 		if err == nil {
 			err = end()
@@ -61,16 +61,25 @@ func setAside(ctx context.Context, t remover, e, aside *beneath.Entry, was benea
 	})
 }
 
-// still refuses unless e holds that version now.
-func still(e *beneath.Entry, was beneath.Info) error {
+// Still refuses unless e holds that version now.
+func Still(e *beneath.Entry, was beneath.Info) error {
 	now, err := e.Lstat()
 	if err == nil && now.Version() != was.Version() {
-		err = changed()
+		err = Changed()
 	}
 	return err
 }
 
-func changed() error {
+// Changed is the refusal for a source that changed meanwhile.
+func Changed() error {
 	return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the source changed while it was worked on", Retryable: true,
 		Next: "Send the call again when the source is at rest."}
+}
+
+// Alive asks whether to go on, and tells of n bytes that passed.
+func Alive(ctx context.Context, t interface{ Copied(int64) error }, n int64) error {
+	if err := t.Copied(n); err != nil {
+		return err
+	}
+	return Cancelled(ctx)
 }

@@ -1,4 +1,6 @@
-package fileop
+// Package crossing copies what a rename cannot bring to its place: files and trees that are copied, or that move between
+// file systems. It decides nothing; who may do what was settled before.
+package crossing
 
 import (
 	"bytes"
@@ -8,11 +10,14 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
-// Copier is what a move needs when the kernel cannot rename because the ends are on different file systems.
-type Copier interface {
-	Keeper
+// Ends is the two ends of a move or a copy: *guard.Target.
+type Ends interface {
+	Entry() *beneath.Entry // the source: for a link that moves the link itself
+	Dest() *beneath.Entry
+	Source() beneath.Info // what was authorized to move or to be copied
 	CopiesAcross() bool
 	Overwritten() *beneath.Info // what was judged at the destination and may be replaced, nil for nothing
 	// Tree shows each entry below the source, which stands at the entry at, that may move or be copied, and refuses as a
@@ -20,7 +25,16 @@ type Copier interface {
 	Tree(ctx context.Context, at *beneath.Entry, visit func(*beneath.Node) error) error
 	// StageCopy makes the temporary file for a copy of from at Dest, or at an entry of a temporary tree.
 	StageCopy(at *beneath.Entry, from *beneath.Object) (*beneath.Staged, error)
-	remover
+	effect.Keeper
+	effect.Remover
+}
+
+// Done is the effect of a copy. It is in force, whatever the warnings say.
+type Done struct {
+	Files    int // that were copied
+	Bytes    int64
+	Info     beneath.Info // of the file that was published; of a tree zero
+	Warnings []string
 }
 
 const (
@@ -32,7 +46,7 @@ const (
 // source is untouched until the copy is published as a whole. A move reads the copy back before it is published, and
 // removes the source afterwards in leases of its own.
 type crossing struct {
-	t          Mover
+	t          Ends
 	stays      bool // a copy: the source stays
 	read, back []byte
 	names      bool // a file had several names, and the copy is none of them
@@ -41,29 +55,48 @@ type crossing struct {
 	made       beneath.Info // the file that was published
 }
 
-func moveAcross(ctx context.Context, t Mover) (Moved, error) {
+// Move copies what the source holds to the destination, synced and read back, publishes it as a whole and then removes the
+// source. An error before that leaves the source whole and nothing at the destination; one after it says in Detail that the
+// copy is complete and what of the source was removed.
+func Move(ctx context.Context, t Ends) (Done, error) {
 	c := &crossing{t: t, read: make([]byte, copyChunk), back: make([]byte, copyChunk)}
-	src := t.Source()
-	if err := c.copyable(src, t.Entry().Key().Dir); err != nil {
-		return Moved{}, err
+	if err := c.copyable(t.Source(), t.Entry().Key().Dir); err != nil {
+		return Done{}, err
 	}
 	for _, end := range []*beneath.Entry{t.Dest(), t.Entry()} { // as the rename would have asked
 		if err := end.Writable(); err != nil {
-			return Moved{}, failed(err)
+			return Done{}, effect.Failed(err)
 		}
 	}
-	move := c.file
-	if src.Mode.IsDir() {
-		move = c.tree
+	done, err := c.do(ctx)
+	if err == nil && c.names {
+		done.Warnings = append(done.Warnings, "a file with several names was copied: the other names keep the old file")
 	}
-	warn, err := move(ctx)
+	return done, err
+}
+
+// Copy publishes a copy of what the source holds at the destination, as a whole; the source stays.
+func Copy(ctx context.Context, t Ends) (Done, error) {
+	if err := t.Dest().Writable(); err != nil {
+		return Done{}, effect.Failed(err)
+	}
+	c := &crossing{t: t, stays: true, read: make([]byte, copyChunk)}
+	if err := c.copyable(t.Source(), t.Source().ID); err != nil {
+		return Done{}, err
+	}
+	return c.do(ctx)
+}
+
+func (c *crossing) do(ctx context.Context) (Done, error) {
+	bring := c.file
+	if c.t.Source().Mode.IsDir() {
+		bring = c.tree
+	}
+	warn, err := bring(ctx)
 	if err != nil {
-		return Moved{}, err
+		return Done{}, err
 	}
-	if c.names {
-		warn = append(warn, "a file with several names was copied: the other names keep the old file")
-	}
-	return Moved{Warnings: warn}, nil
+	return Done{Files: c.files, Bytes: c.bytes, Info: c.made, Warnings: warn}, nil
 }
 
 // copyable refuses what a copy cannot bring to another place: links and special files, and mount points of what moves.
@@ -88,48 +121,48 @@ func (c *crossing) file(ctx context.Context) (warn []string, err error) {
 	from, to := c.t.Entry(), c.t.Dest()
 	o, err := from.Open(beneath.File)
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	defer o.Close()
 	was := o.Info()
 	if !was.ID.Same(c.t.Source().ID) {
-		return nil, changed()
+		return nil, effect.Changed()
 	}
 	s, err := c.copyFile(ctx, to, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	r := replacement{keep: c.t, at: to, s: s, old: c.t.Overwritten()}
-	if err := r.prepare(ctx, nil); err != nil {
-		return nil, failed(err)
+	r := effect.Replacement{Keep: c.t, At: to, Staged: s, Old: c.t.Overwritten()}
+	if err := r.Prepare(ctx, nil); err != nil {
+		return nil, effect.Failed(err)
 	}
-	warn, err = commit(c.t.Commit, func() error {
-		if err := still(from, was); err != nil {
+	warn, err = effect.Commit(c.t.Commit, func() error {
+		if err := effect.Still(from, was); err != nil {
 			return err
 		}
-		c.made, err = r.publish()
+		c.made, err = r.Publish()
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	// A change that has begun is rolled back after a crash: it ends here, before the source of a move goes.
-	warn = append(warn, r.end()...)
+	warn = append(warn, r.End()...)
 	if c.stays {
 		if to.SyncDir() != nil {
-			warn = append(warn, notDurable)
+			warn = append(warn, effect.NotDurable)
 		}
 		return warn, nil
 	}
 	if err := to.SyncDir(); err != nil { // a crash could lose the copy, so the source has to stay
 		return nil, half(err, "the source was not removed")
 	}
-	if err := removeFile(ctx, c.t, from, was); err != nil {
+	if err := effect.RemoveFile(ctx, c.t, from, was); err != nil {
 		return nil, half(err, "the source was not removed")
 	}
 	if from.SyncDir() != nil {
-		warn = append(warn, notDurable)
+		warn = append(warn, effect.NotDurable)
 	}
 	return warn, nil
 }
@@ -141,7 +174,7 @@ func (c *crossing) copyFile(ctx context.Context, at *beneath.Entry, from *beneat
 		return nil, err
 	}
 	if s, err = c.t.StageCopy(at, from); err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	was := from.Info()
 	c.names = c.names || was.Links > 1
@@ -153,12 +186,12 @@ func (c *crossing) copyFile(ctx context.Context, at *beneath.Entry, from *beneat
 	if err == nil {
 		var now beneath.Info
 		if now, err = from.Stat(); err == nil && now.Version() != was.Version() {
-			err = changed()
+			err = effect.Changed()
 		}
 	}
 	if err != nil {
 		s.Close()
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	return s, nil
 }
@@ -199,7 +232,7 @@ func (c *crossing) verify(ctx context.Context, s *beneath.Staged, from *beneath.
 		}
 		if n, err := s.ReadAt(q, off); n < len(q) || !bytes.Equal(p, q) {
 			if now, serr := from.Stat(); serr == nil && now.Version() != from.Info().Version() {
-				return changed()
+				return effect.Changed()
 			}
 			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the copy reads back differently from what was written", Err: err}
 		}
@@ -212,26 +245,19 @@ func (c *crossing) verify(ctx context.Context, s *beneath.Staged, from *beneath.
 }
 
 // alive asks whether to go on.
-func (c *crossing) alive(ctx context.Context, n int64) error { return alive(ctx, c.t, n) }
-
-func alive(ctx context.Context, t interface{ Copied(int64) error }, n int64) error {
-	if err := t.Copied(n); err != nil {
-		return err
-	}
-	return cancelled(ctx)
-}
+func (c *crossing) alive(ctx context.Context, n int64) error { return effect.Alive(ctx, c.t, n) }
 
 // short tells a file that became shorter from one that cannot be read.
 func short(err error) error {
 	if rootbound.ReasonOf(err) != "" {
 		return err
 	}
-	return changed()
+	return effect.Changed()
 }
 
 // half reports a move that ended between its steps (contract §4.3): the copy is in force, the source not gone.
 func half(err error, what string, args ...any) error {
-	e, ok := failed(err).(*rootbound.Error)
+	e, ok := effect.Failed(err).(*rootbound.Error)
 	if !ok {
 		e = &rootbound.Error{Reason: rootbound.IOError, Err: err}
 	}

@@ -1,10 +1,11 @@
-package fileop
+package crossing
 
 import (
 	"context"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/fileop/effect"
 )
 
 // The tree of a copy, or of a move by copy. It is surveyed before anything is made, copied into a temporary directory beside the
@@ -20,25 +21,25 @@ func (c *crossing) tree(ctx context.Context) (warn []string, err error) {
 	}
 	src, err := from.Open(beneath.Dir)
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	defer src.Close()
 	was := src.Info()
 	if !was.ID.Same(c.t.Source().ID) {
-		return nil, changed()
+		return nil, effect.Changed()
 	}
 	all, err := c.survey(ctx, src)
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	tmp, err := to.Beside()
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	defer tmp.Close()
 	top, err := tmp.MkdirPrivate()
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
 	defer top.Close()
 	id := top.Info().ID
@@ -59,10 +60,10 @@ func (c *crossing) tree(ctx context.Context) (warn []string, err error) {
 		err = c.same(ctx, src, all)
 	}
 	if err != nil {
-		return nil, failed(err)
+		return nil, effect.Failed(err)
 	}
-	warn, err = commit(c.t.Commit, func() error {
-		if err := still(from, was); err != nil {
+	warn, err = effect.Commit(c.t.Commit, func() error {
+		if err := effect.Still(from, was); err != nil {
 			return err
 		}
 		err := tmp.Rename(to, id, false)
@@ -74,7 +75,7 @@ func (c *crossing) tree(ctx context.Context) (warn []string, err error) {
 	}
 	if c.stays {
 		if to.SyncDir() != nil {
-			warn = append(warn, notDurable)
+			warn = append(warn, effect.NotDurable)
 		}
 		return warn, nil
 	}
@@ -85,7 +86,7 @@ func (c *crossing) tree(ctx context.Context) (warn []string, err error) {
 		return nil, err
 	}
 	if from.SyncDir() != nil {
-		warn = append(warn, notDurable)
+		warn = append(warn, effect.NotDurable)
 	}
 	return warn, nil
 }
@@ -171,7 +172,7 @@ func eachLevel(ctx context.Context, first level, visit func(up level, n *beneath
 		}
 		down = append(down, *l)
 		return beneath.Into, nil
-	}, func(_ string, err error) { failed(err) })
+	}, func(_ string, err error) { effect.Failed(err) })
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all s
 		}
 		was, ok := all[n.Rel()]
 		if !ok {
-			return nil, changed() // it was not judged
+			return nil, effect.Changed() // it was not judged
 		}
 		seen++
 		o, err := n.Open()
@@ -197,7 +198,7 @@ func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all s
 		l := &level{from: o}
 		if o.Info().Version() != was.Version() {
 			l.close()
-			return nil, changed()
+			return nil, effect.Changed()
 		}
 		e, err := up.to.Entry(n.Name())
 		if err == nil {
@@ -218,7 +219,7 @@ func (c *crossing) copyTree(ctx context.Context, src, top *beneath.Object, all s
 	case unread != nil:
 		return unread
 	case seen != len(all):
-		return changed()
+		return effect.Changed()
 	}
 	return c.resemble(top, src)
 }
@@ -251,7 +252,7 @@ func (c *crossing) same(ctx context.Context, src *beneath.Object, all survey) er
 		i, err := n.Info()
 		was, ok := all[n.Rel()]
 		if err == nil && (!ok || i.Version() != was.Version()) {
-			err = changed()
+			err = effect.Changed()
 		}
 		seen++
 		return beneath.Into, err
@@ -260,7 +261,7 @@ func (c *crossing) same(ctx context.Context, src *beneath.Object, all survey) er
 		err = unread
 	}
 	if err == nil && seen != len(all) {
-		err = changed()
+		err = effect.Changed()
 	}
 	return err
 }
@@ -285,7 +286,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		if err := c.alive(ctx, 0); err != nil {
 			return err
 		}
-		_, err := commit(c.t.Commit, func() error { return e.Remove(was.ID) })
+		_, err := effect.Commit(c.t.Commit, func() error { return e.Remove(was.ID) })
 		if err == nil {
 			gone++
 		}
@@ -294,7 +295,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 	err := eachLevel(ctx, level{from: src}, func(up level, n *beneath.Node) (*level, error) {
 		was, ok := all[n.Rel()]
 		if !ok {
-			return nil, keep(changed())
+			return nil, keep(effect.Changed())
 		}
 		e, err := up.from.Entry(n.Name())
 		if err != nil {
@@ -302,7 +303,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		}
 		if !was.Mode.IsDir() {
 			defer e.Close()
-			err := removeFile(ctx, c.t, e, was)
+			err := effect.RemoveFile(ctx, c.t, e, was)
 			if err == nil {
 				gone++
 			}
@@ -311,7 +312,7 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		o, err := n.Open()
 		if err == nil && !o.Info().ID.Same(was.ID) {
 			o.Close()
-			err = changed()
+			err = effect.Changed()
 		}
 		if err != nil {
 			e.Close()
@@ -335,4 +336,12 @@ func (c *crossing) removeTree(ctx context.Context, src *beneath.Object, all surv
 		return half(err, "%d of %d entries of the source were removed", gone, len(all)+1)
 	}
 	return nil
+}
+
+// resemble gives a directory that was copied what its source has. The times of a copy are its own.
+func (c *crossing) resemble(to, from *beneath.Object) error {
+	if c.stays {
+		return to.ResembleNow(from)
+	}
+	return to.Resemble(from)
 }
