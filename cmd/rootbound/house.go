@@ -127,7 +127,7 @@ func (s *settings) open(ctx context.Context, h *house) (*state.Dir, error) {
 	if jerr == nil {
 		h.journal, o.Journal = journal, journal
 	}
-	return dir, errors.Join(lerr, kerr, jerr)
+	return dir, errors.Join(lerr, kerr, jerr, s.wait(dir))
 }
 
 // keep opens the store of what changes replace, and rolls back what a crash cut short. Also where nothing is to be kept:
@@ -143,9 +143,25 @@ func (h *house) keep(ctx context.Context, s *settings, dir *state.Dir) error {
 			s.opt.Warn("Warning: " + rootbound.Clean(note))
 		}
 	}
+	s.opt.Patches.Journal = store // patches are written down in any case: a crash must not leave half of one
 	if s.Undo.MaxSize > 0 {
 		s.opt.Keep = store
 	}
+	return nil
+}
+
+// wait opens what plans need that wait for a person: where they lie, and what was used up. One without the other would let
+// a plan be applied twice.
+func (s *settings) wait(dir *state.Dir) error {
+	plans, err := dir.Plans()
+	if err != nil {
+		return err
+	}
+	spent, err := dir.Spent()
+	if err != nil {
+		return err
+	}
+	s.opt.Patches.Pending, s.opt.Patches.Spender = plans, spent
 	return nil
 }
 

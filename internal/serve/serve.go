@@ -96,13 +96,11 @@ func New(o Options) (*Service, error) {
 		}
 	}
 	s := &Service{ceiling: ceiling, mode: o.Mode, sink: o.Sink, warn: o.Warn, tools: o.Tools}
-	g := guard.New(guard.Options{
-		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Keep: o.Keep, Own: o.Own,
-		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,
-		Alert: func(authority string, denials int) {
-			o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
-		},
-	})
+	door := o.door()
+	door.Alert = func(authority string, denials int) {
+		o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
+	}
+	g := guard.New(door)
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
 		AllowWide: o.AllowWide, ClientProject: o.ClientProject,

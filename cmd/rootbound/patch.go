@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/internal/state"
+	"github.com/rootbound/rootbound/patch"
+)
+
+func patchCommand(w world) *cobra.Command {
+	c := &cobra.Command{
+		Use: "patch", Short: "Look at patches that wait for you, and apply or reject them",
+		Long: `Patches that a session proposed and may not apply itself wait for 15 minutes, for you: where a project says writes: propose,
+and where the project lacks a right that the patch needs.
+` + exitHelp,
+		Args: cobra.NoArgs,
+	}
+	c.AddCommand(patchList(w), patchShow(w), patchApply(w), patchReject(w))
+	return c
+}
+
+func patchList(w world) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the patches that wait",
+		Long: "Lists the patches that wait, those that expire first first: id, project, what happens to how many files, and who proposed it.\n" + exitHelp,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, plans, err := waiting(w)
+			if err != nil {
+				return err
+			}
+			all, strange, err := plans.List()
+			if err != nil {
+				return failed("%s", text(err))
+			}
+			for _, p := range all {
+				plan, err := patch.Decode(p.Body)
+				if err != nil {
+					strange++
+					continue
+				}
+				left := time.Until(plan.Expires).Round(time.Second)
+				if _, err := fmt.Fprintf(w.out, "%s  %s  %s  %s left%s\n", plan.ID, rootbound.Clean(string(plan.Project)), summary(plan), left, by(plan)); err != nil {
+					return failed("%s", text(err))
+				}
+			}
+			if strange > 0 {
+				w.say(fmt.Sprintf("Warning: %d files among the plans are not what a server laid there, and were left out", strange))
+			}
+			if len(all) == 0 {
+				w.say("no patch waits")
+			}
+			return nil
+		},
+	}
+}
+
+// by names the client, which says of itself what it likes.
+func by(p *patch.Plan) string {
+	if p.Client == "" {
+		return ""
+	}
+	return "  from " + rootbound.Quote(p.Client)
+}
+
+// summary counts what a plan does.
+func summary(p *patch.Plan) string {
+	n := map[patch.Action]int{}
+	for _, f := range p.Files {
+		n[f.Action]++
+	}
+	var parts []string
+	for _, a := range []patch.Action{patch.Creates, patch.Writes, patch.Modes, patch.Deletes} {
+		if n[a] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", a, n[a]))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func patchShow(w world) *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a patch that waits",
+		Long: `Prints what a patch does to which file, and all of its diff. Control characters and marks that change the direction of
+writing are shown as \xHH and \u{HHHH}, so that the diff cannot look like something it is not.
+` + exitHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, plans, err := waiting(w)
+			if err != nil {
+				return err
+			}
+			p, err := find(plans, args[0])
+			if err != nil {
+				return err
+			}
+			return show(w, p)
+		},
+	}
+}
+
+func show(w world, p *patch.Plan) error {
+	out := bufio.NewWriter(w.out)
+	fmt.Fprintf(out, "patch %s for project %s%s\nproposed %s, expires %s\n", p.ID, rootbound.Clean(string(p.Project)), by(p),
+		p.Made.Local().Format(time.DateTime), p.Expires.Local().Format(time.DateTime))
+	for _, f := range p.Files {
+		fmt.Fprintf(out, "  %-6s %s\n", f.Action, rootbound.Clean(f.Path))
+	}
+	fmt.Fprintln(out)
+	for l := range strings.Lines(p.Diff) {
+		for i, part := range strings.Split(strings.TrimSuffix(l, "\n"), "\t") {
+			if i > 0 {
+				out.WriteByte('\t')
+			}
+			out.WriteString(rootbound.Clean(part))
+		}
+		out.WriteByte('\n')
+	}
+	if err := out.Flush(); err != nil {
+		return failed("%s", text(err))
+	}
+	return nil
+}
+
+func patchApply(w world) *cobra.Command {
+	f := &flags{}
+	var dirs []string
+	var yes bool
+	c := &cobra.Command{
+		Use: "apply ID", Short: "Apply a patch that waits",
+		Long: `Shows the patch, asks, and applies all of it or nothing, if every file is still what it was when the patch was proposed.
+It is done with your own authority: the projects of the configuration, their directories and rules, and in a project that
+grants propose the rights to create, write and delete. Name the configuration as the server does. It needs a terminal,
+since it is for a person to agree.
+` + exitHelp,
+		Example: `  rootbound patch apply 4fwz27d3ka
+  rootbound patch apply --config rootbound.yaml 4fwz27d3ka
+  rootbound patch apply --dir ~/src/app 4fwz27d3ka`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !w.terminal() {
+				return misused("stdin is not a terminal: a patch that waits is for a person to apply")
+			}
+			s, err := f.gather(c, w, dirs)
+			if err != nil {
+				return err
+			}
+			w.say(s.warnings...)
+			h, err := s.furnish(c.Context(), w)
+			if err != nil {
+				return err
+			}
+			defer h.close()
+			if s.opt.Sink != nil {
+				defer s.opt.Sink.Close() // what is decided is on disk before anything changes
+			}
+			_, plans, err := waiting(w)
+			if err != nil {
+				return err
+			}
+			if s.opt.Patches.Pending == nil {
+				return failed("there is no store of used plans, so none can be applied")
+			}
+			p, err := find(plans, args[0])
+			if err != nil {
+				return err
+			}
+			if err := show(w, p); err != nil {
+				return err
+			}
+			if !yes && !w.agrees("Apply?") {
+				return failed("nothing was applied; the patch waits until %s", p.Expires.Local().Format(time.TimeOnly))
+			}
+			done, err := serve.ApplyAsPerson(c.Context(), s.opt, p)
+			if err != nil {
+				return failed("%s", text(err))
+			}
+			w.say(done.Warnings...)
+			fmt.Fprintf(w.out, "applied to %s\n", patch.Counted(len(done.Files)))
+			if done.Undo != "" {
+				fmt.Fprintf(w.out, "it can be taken back: rootbound undo %s\n", done.Undo)
+			}
+			return nil
+		},
+	}
+	f.register(c)
+	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory that the server was given as an argument; may be given more than once")
+	c.Flags().BoolVar(&yes, "yes", false, "apply without asking")
+	return c
+}
+
+// agrees asks whoever sits at the terminal; no answer is no.
+func (w world) agrees(question string) bool {
+	fmt.Fprint(w.err, question+" [y/N] ")
+	answer, _ := bufio.NewReader(w.in).ReadString('\n')
+	a := strings.ToLower(strings.TrimSpace(answer))
+	return a == "y" || a == "yes"
+}
+
+func patchReject(w world) *cobra.Command {
+	return &cobra.Command{
+		Use: "reject ID", Short: "Reject a patch that waits",
+		Long: "Uses a patch up without applying it: the session that proposed it cannot apply it any more either.\n" + exitHelp,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, plans, err := waiting(w)
+			if err != nil {
+				return err
+			}
+			p, err := find(plans, args[0])
+			if err != nil {
+				return err
+			}
+			spent, err := dir.Spent()
+			if err != nil {
+				return failed("%s", text(err))
+			}
+			if err := patch.NewDesk(patch.DeskOptions{Spender: spent, Pending: plans}).Reject(p); err != nil {
+				return failed("%s", text(err))
+			}
+			return nil
+		},
+	}
+}
+
+// waiting opens the store of plans.
+func waiting(w world) (*state.Dir, *state.Plans, error) {
+	dir, err := state.Open(w.getenv)
+	if err != nil {
+		return nil, nil, failed("%s", text(err))
+	}
+	plans, err := dir.Plans()
+	if err != nil {
+		return nil, nil, failed("%s", text(err))
+	}
+	return dir, plans, nil
+}
+
+func find(plans *state.Plans, id string) (*patch.Plan, error) {
+	w, err := plans.Get(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failed("no patch %s waits: it was applied, rejected or has expired", rootbound.Quote(id))
+	}
+	var p *patch.Plan
+	if err == nil {
+		p, err = patch.Decode(w.Body)
+	}
+	if err == nil && p.ID != id {
+		err = errors.New("it has another id")
+	}
+	if err != nil {
+		return nil, failed("patch %s cannot be relied on: %s", rootbound.Quote(id), rootbound.Clean(err.Error()))
+	}
+	return p, nil
+}
