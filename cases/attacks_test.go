@@ -75,6 +75,7 @@ type surroundings struct {
 	confine string // --confine; empty: off
 	chown   int    // the world belongs to this user, as whom the server runs
 	launch  launch // beyond what a case wants
+	project bool   // the project form of the tools
 	only    func(attack) bool
 }
 
@@ -86,6 +87,15 @@ func TestAttacks(t *testing.T) {
 func TestAttacksModern(t *testing.T) {
 	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Modern, only: func(a attack) bool {
 		return a.Kind == "static" || a.Kind == "name"
+	}})
+}
+
+// TestAttacksProject puts the same inputs to the project form of the tools. What that form does not take as a path has to
+// be refused there, whatever the classic form makes of it. One guard judges both, so a few races are enough.
+func TestAttacksProject(t *testing.T) {
+	races := []string{"race-parent-read", "race-parent-create", "race-relink-dir", "race-parent-rename-source"}
+	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Legacy, project: true, only: func(a attack) bool {
+		return a.API != "absolute" && a.ID != "abslink-revoked-root" && (a.Kind == "static" || a.Kind == "name" || slices.Contains(races, a.ID))
 	}})
 }
 
@@ -117,8 +127,8 @@ func (a attack) skipUnlessHere(t *testing.T, s surroundings) {
 		skip(t, name, "not a case of this platform")
 	case a.Operation == "search" || a.Operation == "delete":
 		skip(t, name, "no tool for the operation yet: "+a.Operation)
-	case a.API == "relative":
-		skip(t, name, "no tool takes relative_path yet")
+	case a.API == "relative" && !s.project:
+		skip(t, name, "only the project form takes relative_path")
 	case a.NeedsRoot && os.Getuid() != 0:
 		skip(t, name, "needs administrator rights")
 	}
@@ -155,6 +165,9 @@ type answered struct {
 }
 
 func runAttack(t *testing.T, a attack, s surroundings) {
+	if s.project {
+		a = a.inProject()
+	}
 	if a.hasStep("at-syscall", "each") && !a.undoable() {
 		for at := 1; ; at++ {
 			if n := oneAttack(t, a, s, at); at > n || t.Failed() {
@@ -185,7 +198,11 @@ func oneAttack(t *testing.T, a attack, s surroundings, at int) int {
 	if at > 0 {
 		name = fmt.Sprintf("%s.%d", a.ID, at)
 	}
-	r := &run{world: newWorld(t, s.dir+"/"+s.name+"-"+s.version[:4], name), a: a, s: s}
+	form := ""
+	if s.project {
+		form = "-project"
+	}
+	r := &run{world: newWorld(t, s.dir+"/"+s.name+"-"+s.version[:4]+form, name), a: a, s: s}
 	defer r.close()
 	r.prepare()
 	for _, st := range steps(a.Setup) {
@@ -320,13 +337,19 @@ func (r *run) serve(traced bool) {
 	}
 	if rig.Foreign() {
 		flags, plain = nil, true
+	} else if r.s.project {
+		plain = false
 	} else if plain {
 		flags = append(flags, "--allow-delete")
 	}
 	if plain {
 		r.start.argv = append(flags, dirs...)
 	} else {
-		r.start.argv = append(flags, "--tools=classic", "--config", r.config(dirs))
+		tools := "--tools=classic"
+		if r.s.project {
+			tools = "--tools=project"
+		}
+		r.start.argv = append(flags, tools, "--config", r.config(dirs))
 	}
 	if r.a.hasStep("roots", "") || r.a.hasStep("in-callback", "") {
 		var uris []string
@@ -340,7 +363,9 @@ func (r *run) serve(traced bool) {
 		r.giveTo(r.s.chown)
 	}
 	p, err := r.begin(r.start)
-	r.p = p
+	if r.p = p; p != nil && r.s.project {
+		p.project = "p0"
+	}
 	if err != nil { // a refused start is a refusal of everything
 		if r.a.Want == "allow" || p == nil {
 			t.Fatalf("the server does not start: %v", err)
@@ -398,7 +423,7 @@ func (w *world) writeConfig(c map[string]any) string {
 
 // sent spells a path for the call: as it is with one root, absolute below the first with several.
 func (r *run) sent(p string) string {
-	if len(r.a.Roots) > 1 && !strings.HasPrefix(p, "/") {
+	if !r.s.project && len(r.a.Roots) > 1 && !strings.HasPrefix(p, "/") {
 		first, _ := strings.CutSuffix(r.a.Roots[0], ":ro")
 		return r.at(first) + "/" + p
 	}
@@ -636,10 +661,13 @@ func (r *run) stopAt(once func(), at int, s step) int {
 // aliveOnce reads ws/alive, or says why not, within patience.
 func (r *run) aliveOnce(patience time.Duration) error {
 	first, _ := strings.CutSuffix(r.a.Roots[0], ":ro")
-	path := r.at(first) + "/alive"
+	args := rawmcp.Args{"path": r.at(first) + "/alive"}
+	if r.s.project {
+		args["path"] = "alive"
+	}
 	var last string
 	for end := time.Now().Add(patience); ; {
-		res, _, err := r.p.call(2*time.Second, "read_text_file", rawmcp.Args{"path": path})
+		res, _, err := r.p.call(2*time.Second, "read_text_file", args)
 		if err == nil && res.OK() && strings.TrimSpace(res.Text) == "alive" {
 			return nil
 		}

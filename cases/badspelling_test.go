@@ -87,6 +87,10 @@ func (w *world) spell(p *product, rows []spelled) {
 	if !wrote {
 		w.unchanged(before)
 	}
+	if p.project != "" {
+		w.reads(p, "f", inText)
+		return
+	}
 	w.reads(p, w.dir+"/ws/p/f", inText)
 }
 
@@ -176,6 +180,32 @@ func TestBadSpellings(t *testing.T) {
 			w.spell(w.serveBad(start{}, "--tools=classic", "--config", projects(w, relative)), rows)
 		})
 	}
+	t.Run("project form", func(t *testing.T) {
+		t.Parallel()
+		w := speltWorld(t, "project")
+		defer w.close()
+		p := w.serveBad(start{roots: func(int) rawmcp.Answer {
+			return rawmcp.Answer{Roots: []string{fileURI(w.dir + "/ws/q/sub"), fileURI(w.dir + "/ws/p")}}
+		}}, "--config", projects(w, "unique"))
+		p.project = "p"
+		w.spell(p, []spelled{
+			{path: "f", want: inText}, {path: "./d/./g", want: inText}, {path: "~$x", want: inText}, {path: "a%2Fb", want: inText}, {path: "100%", want: inText},
+			{path: `a\x0ab`, want: inText}, {path: `bad\xff`, want: inText}, {path: "caf\u00e9", want: inText}, {path: `back\slash`, want: inText},
+			{path: "", want: "path_invalid", write: "path_invalid"}, {path: ".", want: "is_a_directory", write: "path_invalid"},
+			{path: "/", want: "path_invalid", write: "path_invalid"}, {path: "/f", want: "path_invalid", write: "path_invalid"},
+			{path: "$W/ws/p/f", want: "path_invalid", write: "path_invalid"}, {path: "/nothing/here", want: "path_invalid", write: "path_invalid"},
+			{path: "d//g", want: "path_invalid", write: "path_invalid"}, {path: "d/../f", want: "path_invalid", write: "path_invalid"},
+			{path: "../q/f", want: "path_invalid", write: "path_invalid"}, {path: "..", want: "path_invalid", write: "path_invalid"},
+			{path: "$rep{30000,../}f", want: "path_invalid", write: "path_invalid"}, {path: "$rep{3000000,x}", want: "path_invalid", write: "path_invalid"},
+			{path: "%2e%2e/q/f", want: "path_encoded_traversal", write: "path_encoded_traversal"}, {path: "f\x00", want: "path_invalid", write: "path_invalid"},
+			{path: "outlink/secret", want: "outside_root", write: "outside_root"}, {path: "outlink", want: "outside_root", write: "outside_root"},
+			{path: "f/", want: "path_invalid", write: "path_invalid"}, {path: "none", want: "not_found"}, {path: "~/f", want: "path_invalid", write: "path_invalid"},
+			{path: "sub/x", root: "q", want: inText}, {path: "only-q", root: "q", want: "outside_root", write: "outside_root"},
+			{path: "x", root: "q", want: "outside_root", write: "outside_root", hint: "sub/x"},
+			{path: "f", root: "P", want: "project_unknown", write: "project_unknown"}, {path: "f", root: "ws", want: "project_unknown", write: "project_unknown"},
+			{path: "f", root: "$rep{5000,x}", want: "project_unknown", write: "project_unknown"}, {path: "f", root: "sub", want: "project_unknown", write: "project_unknown"},
+		})
+	})
 	t.Run("a root narrows", func(t *testing.T) { // it does not move where relative paths start
 		t.Parallel()
 		w := speltWorld(t, "narrow")

@@ -45,9 +45,10 @@ type start struct {
 // product is a server under test with the files its records go to.
 type product struct {
 	*rawmcp.Client
-	audit string
-	in    *os.File // tracer's commands
-	out   *bufio.Reader
+	audit   string
+	project string   // the project form: the id that calls name which name none
+	in      *os.File // tracer's commands
+	out     *bufio.Reader
 }
 
 // begin starts the server in the world and does the handshake. An error is a refused start.
@@ -131,6 +132,9 @@ func (p *product) tell(t *testing.T, command string, answer bool) string {
 func (p *product) call(limit time.Duration, tool string, args rawmcp.Args) (*rawmcp.Result, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	if p.project != "" {
+		args = inProject(p.project, args)
+	}
 	began := time.Now()
 	r, err := p.Call(ctx, tool, args)
 	took := time.Since(began)

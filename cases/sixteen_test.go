@@ -3,6 +3,7 @@
 package cases
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"testing"
@@ -44,15 +45,19 @@ func TestSixteen(t *testing.T) {
 	if len(list) != 16 {
 		t.Fatalf("%d cases, want 16", len(list))
 	}
-	for era, version := range map[string]string{"legacy": rawmcp.Legacy, "modern": rawmcp.Modern} {
-		t.Run(era, func(t *testing.T) {
+	for _, c := range []struct {
+		name, version string
+		project       bool
+	}{{"legacy", rawmcp.Legacy, false}, {"modern", rawmcp.Modern, false}, {"project legacy", rawmcp.Legacy, true}, {"project modern", rawmcp.Modern, true}} {
+		version := c.version
+		t.Run(c.name, func(t *testing.T) {
 			for _, b := range list {
 				t.Run(b.ID, func(t *testing.T) {
 					t.Parallel()
 					if b.Queue != nil && version == rawmcp.Modern {
 						skip(t, "sixteen/modern/"+b.ID, "no list changes under way in this era: each call asks for the roots itself")
 					}
-					runBoundary(t, b, version)
+					runBoundary(t, b, version, c.project)
 				})
 			}
 		})
@@ -62,12 +67,17 @@ func TestSixteen(t *testing.T) {
 // table is the fixture of the sixteen cases in a world of its own.
 type table struct {
 	*world
-	roots published
-	p     *product
+	roots   published
+	p       *product
+	project bool // the project form of the tools
 }
 
-func newTable(t *testing.T, version, name string) *table {
-	b := &table{world: newWorld(t, base+"/sixteen-"+version[:4], name)}
+func newTable(t *testing.T, version, name string, project bool) *table {
+	form := ""
+	if project {
+		form = "-project"
+	}
+	b := &table{world: newWorld(t, base+"/sixteen-"+version[:4]+form, name), project: project}
 	for name, text := range map[string]string{
 		"ws/app/src/main.txt": "main", "ws/docs/guide.txt": "guide", "out/secret.txt": secretText, "ws/app-secrets/s.txt": secretText,
 	} {
@@ -96,23 +106,53 @@ func (b *table) all(list []string) []string {
 
 func (b *table) serve(version string, traced bool) {
 	b.t.Helper()
+	tools := "--tools=classic"
+	if b.project {
+		tools = "--tools=project"
+	}
 	p, err := b.begin(start{
-		argv:    []string{"--confine=off", "--no-slow", "--audit", b.state + "/audit.jsonl", b.fill("{app}"), b.fill("{docs}")},
+		argv:    []string{tools, "--confine=off", "--no-slow", "--audit", b.state + "/audit.jsonl", b.fill("{app}"), b.fill("{docs}")},
 		version: version, roots: b.roots.answer, changes: true, launch: launch{Trace: traced},
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.p = p
+	if b.p = p; b.project {
+		p.project = "app"
+	}
 }
 
 func (b *table) op(op, path, to string) (string, rawmcp.Args) {
-	return operation{op: map[string]string{"move": "rename"}[op] + strings.TrimPrefix(op, "move"), path: b.fill(path),
-		args: map[string]any{"content": "new", "to": b.fill(to)}}.tool(b.world)
+	id := ""
+	tool, args := operation{op: map[string]string{"move": "rename"}[op] + strings.TrimPrefix(op, "move"), path: b.inside(path, &id),
+		args: map[string]any{"content": "new", "to": b.inside(to, &id)}}.tool(b.world)
+	if id != "" {
+		args["root"] = id
+	}
+	return tool, args
 }
 
-func runBoundary(t *testing.T, c boundary, version string) {
-	b := newTable(t, version, c.ID)
+// inside fills in a path. In the project form it is relative to the project it lies in, which id then is; what lies in none
+// stays as it is.
+func (b *table) inside(path string, id *string) string {
+	for _, name := range []string{"app", "docs"} {
+		if rest, ok := strings.CutPrefix(path, "{"+name+"}"); ok && b.project {
+			if *id == "" {
+				*id = name
+			}
+			if *id == name {
+				return strings.TrimPrefix(cmp.Or(rest, "."), "/")
+			}
+		}
+	}
+	return b.fill(path)
+}
+
+func runBoundary(t *testing.T, c boundary, version string, project bool) {
+	b := newTable(t, version, c.ID, project)
+	if project { // a spelling that leaves is no path there, and a project whose root is gone is unknown
+		c.Reason = cmp.Or(map[string]string{"S08": "path_invalid", "S09": "path_invalid", "S13": "path_invalid", "S14": "project_unknown"}[c.ID], c.Reason)
+	}
 	defer b.close()
 	b.roots.set(b.all(c.Roots))
 	b.serve(version, c.Queue != nil)
@@ -121,7 +161,8 @@ func runBoundary(t *testing.T, c boundary, version string) {
 		return
 	}
 	if c.ThenRoots != nil { // the first list is taken before it changes
-		if r, _, err := b.p.call(5*time.Second, "read_text_file", rawmcp.Args{"path": b.fill(c.Path)}); err != nil || !r.OK() {
+		_, args := b.op("read", c.Path, "")
+		if r, _, err := b.p.call(5*time.Second, "read_text_file", args); err != nil || !r.OK() {
 			t.Fatalf("before the change: %s %v", r.Short(), err)
 		}
 		b.roots.set(b.all(c.ThenRoots))
@@ -201,7 +242,8 @@ func (b *table) dropped(c boundary) {
 func (b *table) queued(c boundary) {
 	t := b.t
 	path := b.fill(c.Queue.Path)
-	if r, _, err := b.p.call(5*time.Second, "read_text_file", rawmcp.Args{"path": b.fill("{docs}/guide.txt")}); err != nil || !r.OK() {
+	_, guide := b.op("read", "{docs}/guide.txt", "")
+	if r, _, err := b.p.call(5*time.Second, "read_text_file", guide); err != nil || !r.OK() {
 		t.Fatalf("before the change: %s %v", r.Short(), err)
 	}
 	release := b.holdEntry()
@@ -225,7 +267,7 @@ func (b *table) queued(c boundary) {
 	b.roots.set(b.all(c.ThenRoots))
 	b.p.RootsChanged()
 	// The change is on the same pipe as the question after it, so the answer says that it was taken.
-	if r, _, err := b.p.call(7*time.Second, "read_text_file", rawmcp.Args{"path": b.fill("{docs}/guide.txt")}); err != nil || !r.OK() {
+	if r, _, err := b.p.call(7*time.Second, "read_text_file", guide); err != nil || !r.OK() {
 		t.Fatalf("after the change: %s %v", r.Short(), err)
 	}
 	release()
