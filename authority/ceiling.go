@@ -72,7 +72,7 @@ func (c *Ceiling) Missing() []rootbound.RootID { return c.pins.Missing() }
 // Root is a project's directory, nil while it is missing or retired. Borrowed: good until Close, Replace or Retarget.
 func (c *Ceiling) Root(id rootbound.RootID) *beneath.Root { return c.pins.Root(id) }
 
-// Digest covers ids, directories, rights and rules of all projects, and which are active.
+// Digest covers ids, directories, rights and rules of all projects, and what is not in force.
 func (c *Ceiling) Digest() string { return c.pins.Digest() }
 
 // Covers tells without disk access whether an absolute path is below a spelling of some project in force: the path as

@@ -30,7 +30,38 @@ type model struct {
 	revoked map[string]bool
 	all     bool
 	uses    []held
+
+	projects []string        // of the configuration
+	active   []string        // nil: all
+	reached  []string        // what the client's list named when cur was judged
+	ceiling  bool            // it changed since
+	held     map[string]bool // ever granted
 }
+
+// force are the projects in force.
+func (m *model) force() (out []string) {
+	for _, d := range m.projects {
+		if m.active == nil || slices.Contains(m.active, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// changed is what a change of these projects means for the generation.
+func (m *model) changed(ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	m.ceiling = true
+	concerns := func(d string) bool { return m.source != "roots" || slices.Contains(m.reached, d) }
+	if m.cur != nil && slices.ContainsFunc(ids, concerns) {
+		m.end(rootbound.GenerationStale)
+	}
+}
+
+// retired is the reason for a project that is not in force.
+func (m *model) retired(d string) bool { return m.held[d] && !slices.Contains(m.force(), d) }
 
 type held struct {
 	u    *Use
@@ -69,12 +100,29 @@ func (m *model) answer() (dirs []string, source string, reason rootbound.Reason)
 	if declared {
 		m.asks++
 	}
+	inForce := m.force()
+	defer func() {
+		if reason == "" && len(dirs) == 0 {
+			switch {
+			case slices.ContainsFunc(names, func(d string) bool {
+				return m.revoked[d] && slices.Contains(m.projects, d) && (source != "roots" || slices.Contains(m.list, d))
+			}):
+				reason = rootbound.RevokedByUser
+			case slices.ContainsFunc(names, func(d string) bool { return m.retired(d) && (source != "roots" || slices.Contains(m.list, d)) }):
+				reason = rootbound.ProjectRetired
+			case source == "roots":
+				reason = rootbound.NoOverlap
+			default:
+				reason = rootbound.NoScope
+			}
+		}
+	}()
 	switch {
 	case declared && errors.Is(m.fails, ErrUnsupported) && !m.heard:
 		m.lacking = true
 		fallthrough
 	case !declared:
-		dirs, source = left(names), "ceiling"
+		dirs, source = left(inForce), "ceiling"
 		if m.lacking {
 			source = "roots_unsupported"
 		}
@@ -84,22 +132,30 @@ func (m *model) answer() (dirs []string, source string, reason rootbound.Reason)
 		return nil, "", rootbound.AuthorityUnavailable
 	case len(m.list) == 0 && m.a.opt.EmptyIsCeiling && !m.later:
 		m.heard = true
-		dirs, source = left(names), "empty_first"
+		dirs, source = left(inForce), "empty_first"
 	case len(m.list) == 0:
 		m.heard = true
 		return nil, "", rootbound.RootsEmpty
 	default:
 		m.heard, m.later = true, true
-		known := slices.DeleteFunc(slices.Clone(m.list), func(d string) bool { return !slices.Contains(names, d) })
+		known := slices.DeleteFunc(slices.Clone(m.list), func(d string) bool { return !slices.Contains(inForce, d) })
 		dirs, source = left(known), "roots"
-		if len(known) == 0 {
-			return nil, "", rootbound.NoOverlap
-		}
-	}
-	if len(dirs) == 0 {
-		return nil, "", rootbound.RevokedByUser
 	}
 	return dirs, source, ""
+}
+
+// publish takes what answer gave.
+func (m *model) publish(dirs []string) {
+	m.gen++
+	for _, d := range dirs {
+		m.held[d] = true
+	}
+}
+
+// judged follows every good answer.
+func (m *model) judged(dirs []string, source string, sent time.Time) {
+	m.cur, m.source, m.when, m.ceiling = dirs, source, sent, false
+	m.reached = slices.Clone(m.list)
 }
 
 func (m *model) acquire(mutates bool) {
@@ -109,7 +165,7 @@ func (m *model) acquire(mutates bool) {
 	switch {
 	case m.all:
 		want = rootbound.RevokedByUser
-	case m.cur != nil && (!asking || m.client.cap.ListChanged || !mutates && time.Since(m.when) <= maxAge):
+	case m.cur != nil && !m.ceiling && (!asking || m.client.cap.ListChanged || !mutates && time.Since(m.when) <= maxAge):
 	default:
 		sent := time.Now()
 		dirs, source, reason := m.answer()
@@ -117,12 +173,11 @@ func (m *model) acquire(mutates bool) {
 			m.end(rootbound.GenerationStale)
 			break
 		}
-		m.when = sent
 		if m.cur == nil || !slices.Equal(sorted(m.cur), sorted(dirs)) {
 			m.end(rootbound.GenerationStale)
-			m.gen++
+			m.publish(dirs)
 		}
-		m.cur, m.source = dirs, source
+		m.judged(dirs, source, sent)
 	}
 	m.compare(u, err, want, m.cur)
 }
@@ -146,7 +201,32 @@ func (m *model) compare(u *Use, err error, want rootbound.Reason, dirs []string)
 	if !slices.Equal(sorted(got), sorted(dirs)) || s.Generation != m.gen || s.Source != m.source {
 		fatalf("got %v, generation %d, %s; want %v, %d, %s", got, s.Generation, s.Source, dirs, m.gen, m.source)
 	}
+	for _, d := range names {
+		if _, retired := s.Retired(rootbound.RootID(d)); !m.ceiling && retired != m.retired(d) {
+			fatalf("%s: retired %v; held %v, in force %v", d, retired, m.held[d], m.force())
+		}
+	}
 	m.uses = append(m.uses, held{u, m.gen, dirs, ""})
+}
+
+func subset(rt *rapid.T, of []string) []string {
+	out := []string{}
+	for _, d := range of {
+		if rapid.Bool().Draw(rt, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// differing are the names that only one of two lists has.
+func differing(a, b []string) (out []string) {
+	for _, d := range names {
+		if slices.Contains(a, d) != slices.Contains(b, d) {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 func sorted(s []string) []string { s = slices.Clone(s); slices.Sort(s); return slices.Compact(s) }
@@ -162,9 +242,10 @@ func TestAgainstTheModel(t *testing.T) {
 				projects = append(projects, project(n, top+"/"+n, rootbound.ReadWrite))
 			}
 			c := &client{cap: Capability{Declared: rapid.IntRange(0, 4).Draw(rt, "declared") > 0, ListChanged: rapid.Bool().Draw(rt, "listChanged")}, ans: answer()}
-			m := &model{client: c, list: []string{}, revoked: map[string]bool{}}
+			m := &model{client: c, list: []string{}, revoked: map[string]bool{}, held: map[string]bool{}, projects: names}
 			empty := rapid.Bool().Draw(rt, "on-empty=ceiling")
-			m.a = c.authority(t, ceiling(t, projects...), func(o *Options) { o.EmptyIsCeiling = empty })
+			ceil := ceiling(t, projects...)
+			m.a = c.authority(t, ceil, func(o *Options) { o.EmptyIsCeiling = empty })
 			actions := map[string]func(*rapid.T){
 				"list": func(rt *rapid.T) {
 					m.list = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "out"}), rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(rt, "least"), 3, rapid.ID).Draw(rt, "list")
@@ -207,6 +288,37 @@ func TestAgainstTheModel(t *testing.T) {
 					m.a.Unrevoke()
 					m.end(rootbound.GenerationStale)
 				},
+				"replace": func(rt *rapid.T) {
+					next := subset(rt, names)
+					var list []rootbound.Project
+					for _, p := range projects {
+						if slices.Contains(next, string(p.ID)) {
+							list = append(list, p)
+						}
+					}
+					if err := ceil.Replace(list); err != nil {
+						fatalf("replace: %v", err)
+					}
+					before := m.projects
+					m.projects = next
+					m.changed(differing(before, next))
+				},
+				"activate": func(rt *rapid.T) {
+					next := subset(rt, m.projects)
+					ids := []rootbound.RootID{}
+					for _, d := range next {
+						ids = append(ids, rootbound.RootID(d))
+					}
+					if rapid.Bool().Draw(rt, "all") {
+						next, ids = nil, nil
+					}
+					if err := ceil.Activate(ids); err != nil {
+						fatalf("activate: %v", err)
+					}
+					before := m.force()
+					m.active = next
+					m.changed(differing(before, m.force()))
+				},
 				"read":   func(rt *rapid.T) { m.acquire(false) },
 				"mutate": func(rt *rapid.T) { m.acquire(true) },
 				"sleep": func(rt *rapid.T) {
@@ -223,8 +335,8 @@ func TestAgainstTheModel(t *testing.T) {
 					case m.cur == nil:
 						dirs, source, reason := m.answer()
 						if reason == "" {
-							m.gen++
-							m.cur, m.source, m.when = dirs, source, time.Now()
+							m.publish(dirs)
+							m.judged(dirs, source, time.Now())
 						}
 						m.compare(u, err, reason, m.cur)
 					default:

@@ -128,7 +128,7 @@ func (c *Set) settle() {
 	for i, s := range c.slots {
 		projects[i] = *s.project
 	}
-	c.digest = Digest(projects, c.active)
+	c.digest = Digest(projects, c.away)
 	c.version.Add(1)
 }
 
@@ -202,7 +202,7 @@ func (c *Set) Has(id rootbound.RootID) bool {
 	return away || slices.ContainsFunc(c.slots, func(s *slot) bool { return s.project.ID == id })
 }
 
-// Digest covers ids, directories, rights and rules of all projects, and which are active.
+// Digest covers ids, directories, rights and rules of all projects, and what is not in force.
 func (c *Set) Digest() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -85,6 +85,7 @@ func (c *Set) Activate(ids []rootbound.RootID) error {
 			c.active = before
 		}
 		c.active = active
+		d.none = len(d.IDs) == 0
 		return d
 	})
 	return nil
