@@ -196,7 +196,7 @@ type loader struct {
 	*Config
 	in       Input
 	warnings []string
-	looked   map[string]fs.FileInfo // directories of projects, as they are
+	looked   map[string]looked // directories of projects
 }
 
 func (l *loader) file() error {

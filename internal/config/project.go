@@ -97,7 +97,8 @@ func checkGlob(s string) error {
 
 // checkDir reports a file where a directory should be, and warns of one that is missing.
 func (d *decoder) checkDir(dir string, at source.Position) {
-	switch st, err := os.Stat(dir); {
+	d.stat(dir)
+	switch st, err := d.looked[dir].info, d.looked[dir].err; {
 	case err == nil && !st.IsDir():
 		d.At(at, "%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,17 +108,26 @@ func (d *decoder) checkDir(dir string, at source.Position) {
 	}
 }
 
+// looked is a directory as it was when it was looked at.
+type looked struct {
+	info fs.FileInfo
+	err  error
+}
+
 // stat looks at a directory once; nil if it is not there.
 func (l *loader) stat(dir string) fs.FileInfo {
-	st, ok := l.looked[dir]
+	at, ok := l.looked[dir]
 	if !ok {
-		st, _ = os.Stat(dir)
+		at.info, at.err = os.Stat(dir)
 		if l.looked == nil {
-			l.looked = map[string]fs.FileInfo{}
+			l.looked = map[string]looked{}
 		}
-		l.looked[dir] = st
+		l.looked[dir] = at
 	}
-	return st
+	if at.err != nil {
+		return nil
+	}
+	return at.info
 }
 
 func sameFile(a, b fs.FileInfo) bool { return b != nil && os.SameFile(a, b) }

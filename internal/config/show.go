@@ -99,7 +99,11 @@ func projectLines(p *rootbound.Project) []string {
 
 // Summary is one line for each project, for status pages and config check.
 func (c *Config) Summary() []string {
-	out := []string{"roots " + c.Roots.Mode + ", " + strconv.Itoa(len(c.Projects)) + " projects"}
+	number := strconv.Itoa(len(c.Projects)) + " projects"
+	if len(c.Projects) == 1 {
+		number = "1 project"
+	}
+	out := []string{"roots " + c.Roots.Mode + ", " + number}
 	for i := range c.Projects {
 		p := &c.Projects[i]
 		out = append(out, fmt.Sprintf("%s: %s (%s)", p.ID, rootbound.Quote(p.Dir), p.Rights))
