@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
@@ -13,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
 func serveCommand(w world) *cobra.Command {
 	f := &flags{}
-	var check, strict, banner bool
+	var check, banner bool
 	c := &cobra.Command{
 		Use:   "serve [DIR…]",
 		Short: "Serve directories to one MCP client on stdin and stdout",
@@ -40,7 +42,7 @@ something is wrong.
 			if check {
 				return s.check(w)
 			}
-			if len(s.Projects) == 0 && (strict || w.terminal()) {
+			if len(s.Projects) == 0 && (s.StrictStart || w.terminal()) {
 				return nothingGranted()
 			}
 			return s.serve(c.Context(), w, banner)
@@ -48,7 +50,6 @@ something is wrong.
 	}
 	f.register(c)
 	c.Flags().BoolVar(&check, "check", false, "print every granted directory, its rights and where they come from, and end")
-	c.Flags().BoolVar(&strict, "strict-start", false, "end with code 2 if nothing is granted, not at a terminal only")
 	c.Flags().BoolVar(&banner, "banner", false, "print a line on stderr when serving begins, for wrappers that wait for one")
 	return c
 }
@@ -124,7 +125,7 @@ func text(err error) string {
 	return rootbound.Clean(err.Error())
 }
 
-// check prints what would be granted.
+// check prints what would be granted. Where the confinement is required it is tried, on this process, which then ends.
 func (s *settings) check(w world) error {
 	if len(s.Projects) == 0 {
 		return nothingGranted()
@@ -135,6 +136,25 @@ func (s *settings) check(w world) error {
 		if err != nil {
 			return failed("%s", text(err))
 		}
+	}
+	if s.Config.Confine != "require" {
+		return nil
+	}
+	c, err := authority.Open(s.Projects, authority.CeilingOptions{AcceptRetarget: s.opt.AcceptRetarget})
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	defer c.Close()
+	dir, _ := s.state()                              // serve does without it too
+	if _, err := os.Stat(s.Audit.Path); err != nil { // serve makes it; a check leaves no file behind
+		s.Audit.Path = ""
+	}
+	st, err := s.confine(w, dir, c)
+	if err != nil {
+		return failed("--confine=require cannot be kept: %s", text(err))
+	}
+	if _, err := fmt.Fprintf(w.out, "confine  %s\n", rootbound.Clean(st)); err != nil {
+		return failed("%s", text(err))
 	}
 	return nil
 }

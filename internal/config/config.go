@@ -7,7 +7,7 @@
 //	roots: narrow                     # or a mapping:
 //	roots: {mode: narrow, timeout: 5s, on_empty: deny, ask_modern: auto, allow_wide: false}
 //	audit: {path: /var/log/rootbound/audit.jsonl, fsync: mutations, paths: plain, max_size: 64 MiB, keep: 10}
-//	limits: {text: 1 MiB, media: 4 MiB, tree: 50000, list: 1000, search: 100}
+//	limits: {text: 1 MiB, media: 4 MiB, tree: 50000, list: 1000, search: 100, edit: 16 MiB, trees: 50000}
 //	confine: auto                     # auto, require, off
 //	fs_timeout: 5s
 //	projects:
@@ -68,6 +68,8 @@ type Config struct {
 	FSTimeout time.Duration
 	NoSlow    bool
 
+	StrictStart bool // without a grant serve ends, on a pipe too
+
 	File        string    // absolute path of the configuration file; empty: none
 	Environment string    // the chosen environment of the file; empty: none
 	Waiting     []Waiting // what the file says and what is not in force
@@ -106,6 +108,8 @@ type Limits struct {
 	Tree   int   // nodes
 	List   int   // entries of a page
 	Search int   // hits of a page
+	Edit   int64 // bytes of a file that is edited, and of a patch
+	Trees  int   // entries of a tree that is moved, copied or deleted
 }
 
 // Undo bounds what is kept of what changes replaced or deleted.

@@ -56,9 +56,9 @@ func TestFull(t *testing.T) {
 		Relative: "explicit",
 		Roots:    Roots{"require", 1500 * time.Millisecond, "ceiling", "never", true},
 		Audit:    Audit{filepath.Join(dir, "log/audit.jsonl"), "always", "hash", 10 << 20, 3},
-		Limits:   Limits{65536, 2 << 20, 100, 20, 10},
+		Limits:   Limits{65536, 2 << 20, 100, 20, 10, 1 << 20, 7},
 		Undo:     Undo{MaxSize: 1 << 30, Keep: 24 * time.Hour, Entries: 50},
-		Confine:  "require", FSTimeout: 2 * time.Second, NoSlow: true,
+		Confine:  "require", FSTimeout: 2 * time.Second, NoSlow: true, StrictStart: true,
 		Client: rootbound.Project{Rights: rootbound.ReadWrite},
 		Projects: []rootbound.Project{
 			{
@@ -101,7 +101,7 @@ func TestDefaults(t *testing.T) {
 		Relative: "unique",
 		Roots:    Roots{Mode: "client", Timeout: 5 * time.Second, OnEmpty: "deny", AskModern: "auto"},
 		Audit:    Audit{Fsync: "mutations", Paths: "plain", MaxSize: 64 << 20, Keep: 10},
-		Limits:   Limits{1 << 20, 4 << 20, 50_000, 1000, 100},
+		Limits:   Limits{1 << 20, 4 << 20, 50_000, 1000, 100, 16 << 20, 50_000},
 		Undo:     Undo{MaxSize: 256 << 20, Keep: 7 * 24 * time.Hour, Entries: 1000},
 		Confine:  "auto", FSTimeout: 5 * time.Second,
 		Client: rootbound.Project{Rights: rootbound.ReadWrite},

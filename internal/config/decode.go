@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -49,9 +50,11 @@ func (d *decoder) document(root *source.Node) {
 				continue
 			}
 			d.section(f, settings)
-		case "audit", "limits", "undo":
-			d.section(f, settings)
 		default:
+			if slices.ContainsFunc(Settings(), func(s Setting) bool { return strings.HasPrefix(s.Key, f.Name+".") }) {
+				d.section(f, settings)
+				continue
+			}
 			s, ok := settings[f.Name]
 			if !ok {
 				d.At(f.At, "unknown key %s%s", source.Word(f.Name), source.Nearest(f.Name, words))

@@ -103,6 +103,14 @@ func Settings() []Setting {
 			Help:  "hits of one page of a search",
 			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.Search }, 1, 1_000_000)},
+		{Key: "limits.edit", Env: "ROOTBOUND_LIMIT_EDIT", Default: "16 MiB",
+			Help:  "bytes of a file that is edited, and of a patch",
+			Wide:  held.Amount(sizeOf),
+			value: size(func(c *Config) *int64 { return &c.Limits.Edit })},
+		{Key: "limits.trees", Env: "ROOTBOUND_LIMIT_TREES", Default: "50000",
+			Help:  "entries of a tree that is moved, copied or deleted; a larger one is refused",
+			Wide:  held.Amount(numberOf),
+			value: count(func(c *Config) *int { return &c.Limits.Trees }, 1, 10_000_000)},
 
 		{Key: "undo.max_size", Env: "ROOTBOUND_UNDO_MAX_SIZE", Default: "256 MiB",
 			Help:  "bytes of what was replaced or deleted that are kept so that a change can be taken back; 0: nothing is kept",
@@ -126,6 +134,10 @@ func Settings() []Setting {
 			Help:  "do not slow down a session that is denied again and again",
 			Wide:  held.Words("false", "true"),
 			value: truth(func(c *Config) *bool { return &c.NoSlow })},
+		{Key: "strict_start", Flag: "strict-start", Env: "ROOTBOUND_STRICT_START", Default: "false", Switch: true,
+			Help:  "end with code 2 if nothing is granted, not at a terminal only",
+			Free:  true,
+			value: truth(func(c *Config) *bool { return &c.StrictStart })},
 	}
 }
 

@@ -40,6 +40,6 @@ func ApplyAsPerson(ctx context.Context, o Options, p *patch.Plan) (patch.Applied
 func (o Options) door() guard.Options {
 	return guard.Options{
 		Sink: o.Sink, Server: o.Server, Locks: o.Locks, Journal: o.Journal, Keep: o.Keep, Own: o.Own,
-		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow,
+		Relative: o.Relative, FSTimeout: max(o.FSTimeout, 0), NoSlow: o.NoSlow, TreeLimit: o.TreeLimit,
 	}
 }

@@ -16,5 +16,13 @@ func (s *Service) Reload(projects []rootbound.Project) error {
 		}
 		return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "projects cannot be added to a server that was started without any: restart it"}
 	}
-	return s.ceiling.Replace(projects)
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	before := s.ceiling.Active()
+	if err := s.ceiling.Replace(projects); err != nil {
+		return err
+	}
+	_, err := s.choose() // a project that a person chose may have come
+	s.announce(before)
+	return err
 }

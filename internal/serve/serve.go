@@ -41,6 +41,7 @@ type Options struct {
 	FSTimeout time.Duration // default 5 s; negative: unbounded
 	NoSlow    bool
 	Limits    mcpfs.Limits
+	TreeLimit int // entries of a moved, copied or deleted tree; default 50,000
 
 	Sink    decision.Sink // closed by Close; nil: no record
 	Server  decision.Server
