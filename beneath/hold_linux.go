@@ -1,12 +1,17 @@
 package beneath
 
 import (
+	"io/fs"
+
 	"github.com/rootbound/rootbound"
 	"golang.org/x/sys/unix"
 )
 
 // Exec lets Sync set or clear the executable bits: set for those who may read.
 func (s *Staged) Exec(on bool) { s.exec = &on }
+
+// Perm gives the file these permission bits at Sync, in place of those of what it replaces.
+func (s *Staged) Perm(mode fs.FileMode) { s.perm = new(mode.Perm()) }
 
 // Hold publishes as Publish does, but keeps what was there under the temporary name, so that Withdraw can bring it back.
 // Settle ends that.

@@ -2,10 +2,17 @@
 
 package beneath
 
-import "github.com/rootbound/rootbound"
+import (
+	"io/fs"
+
+	"github.com/rootbound/rootbound"
+)
 
 // Exec lets Sync set or clear the executable bits: set for those who may read.
 func (s *Staged) Exec(on bool) { s.exec = &on }
+
+// Perm gives the file these permission bits at Sync, in place of those of what it replaces.
+func (s *Staged) Perm(mode fs.FileMode) { s.mode = mode.Perm() }
 
 // Hold publishes as Publish does, but keeps what was there under a second temporary name, so that Withdraw can bring it
 // back. Settle ends that.

@@ -24,6 +24,7 @@ type Staged struct {
 	held      *Info  // what it displaced, until Settle
 	heldAt    *Entry // where that lies now; nil: under the temporary name
 	exec      *bool
+	perm      *fs.FileMode
 }
 
 // attributes are what a replaced file hands on to its successor.
@@ -197,6 +198,9 @@ func (s *Staged) settle() error {
 		if err := a.give(s.fd); err != nil {
 			return err
 		}
+	}
+	if s.perm != nil {
+		return unix.Fchmod(s.fd, uint32(*s.perm))
 	}
 	if s.exec == nil {
 		return nil

@@ -29,7 +29,8 @@ type Step struct {
 	Path    string // as the caller names the file, in errors
 	Content []byte // the whole new content
 	Delete  bool
-	Exec    *bool // set or clear the executable bits; nil: as they are, or as of a new file
+	Exec    *bool        // set or clear the executable bits; nil: as they are, or as of a new file
+	Perm    *fs.FileMode // permission bits; nil: as they are, or as of a new file
 	Expect  Expected
 
 	t      Target
@@ -125,6 +126,9 @@ func (s *Step) stage(ctx context.Context) (err error) {
 	}
 	if s.Exec != nil {
 		s.staged.Exec(*s.Exec)
+	}
+	if s.Perm != nil {
+		s.staged.Perm(*s.Perm)
 	}
 	if err := fill(ctx, s.staged, s.Content); err != nil {
 		return err
@@ -285,6 +289,3 @@ func (s *Step) fail(err error) error {
 	}
 	return err
 }
-
-// Executable reports whether any of a file's executable bits is set.
-func Executable(i beneath.Info) bool { return i.Mode&fs.FileMode(0o111) != 0 }

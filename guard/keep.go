@@ -50,8 +50,10 @@ type Loss struct {
 	New     *beneath.Info  // identity, size and mtime are those it will have
 	From    *beneath.Entry // where New stood before, if it is moved and not made; nil: it is made
 	FromDir string         // as Root, of From
-	Temp    string         // the temporary name in the same directory that New has until it is published
-	Digest  []byte         // SHA-256 of what New holds; nil: not known
+	FromAt  string         // as Path, of From; in the project FromIn
+	FromIn  rootbound.RootID
+	Temp    string // the temporary name in the same directory that New has until it is published
+	Digest  []byte // SHA-256 of what New holds; nil: not known
 }
 
 // Keep makes ready to keep old, which the entry at holds and which is about to be replaced by left, or removed if left is
@@ -71,6 +73,7 @@ func (t *Target) Keep(ctx context.Context, at *beneath.Entry, old beneath.Info, 
 	if t.staged != nil {
 		l.Temp = t.staged.Name()
 	} else if at == t.dest && t.req.Op == rootbound.OpMove {
+		l.FromIn, l.FromAt = t.project.ID, t.rel
 		l.From, l.FromDir = t.entry, t.snap.Grants[t.entry.At().Root].Root.Path()
 	}
 	k, err := t.g.opt.Keep.Keep(ctx, Change{Decision: t.rec.ID, Operation: t.req.Op, Origin: t.use.Origin, Losses: []Loss{l}})

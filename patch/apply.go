@@ -8,6 +8,7 @@ package patch
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -21,7 +22,8 @@ type File struct {
 	Before string // the version it must have; "absent": it must not exist; "": whatever it has
 	After  []byte // the whole new content
 	Delete bool
-	Exec   *bool // set or clear the executable bits; nil: as they are, or as of a new file
+	Exec   *bool        // set or clear the executable bits; nil: as they are, or as of a new file
+	Perm   *fs.FileMode // permission bits, in place of Exec; nil: as they are, or as of a new file
 }
 
 // Journal writes down what a patch is about to change, before it does, and keeps what it replaces or deletes. A
@@ -54,7 +56,7 @@ type AppliedFile struct {
 func Apply(ctx context.Context, g *guard.Guard, root string, files []File, j Journal) (Applied, error) {
 	requests := make([]guard.Request, len(files))
 	for i, f := range files {
-		requests[i] = guard.Request{Op: rootbound.OpWrite, Root: root, Path: f.Path}
+		requests[i] = guard.Request{Op: rootbound.OpWrite, Root: root, Path: f.Path, Contained: true}
 		if f.Delete {
 			requests[i].Op = rootbound.OpDelete
 		}
@@ -85,7 +87,7 @@ type transaction struct {
 func (t *transaction) run(ctx context.Context) error {
 	for i, target := range t.group.Targets() {
 		f := t.files[i]
-		step := fileop.Step{Path: f.Path, Content: f.After, Delete: f.Delete, Exec: f.Exec, Expect: fileop.ParseVersion(f.Before)}
+		step := fileop.Step{Path: f.Path, Content: f.After, Delete: f.Delete, Exec: f.Exec, Perm: f.Perm, Expect: fileop.ParseVersion(f.Before)}
 		if err := t.batch.Add(target, step); err != nil {
 			return err
 		}

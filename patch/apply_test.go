@@ -120,7 +120,7 @@ func TestRefusedAsAWhole(t *testing.T) {
 		"version":        {patch.File{Path: "b", Before: "AAAAAAAAAAAAAAAAAAAAAA", After: []byte("x")}, rootbound.VersionConflict},
 		"absent":         {patch.File{Path: "b", Before: "absent", After: []byte("x")}, rootbound.Exists},
 		"rule":           {patch.File{Path: ".git/hooks/pre-commit", After: []byte("x")}, rootbound.RuleDenied},
-		"outside":        {patch.File{Path: "../b", After: []byte("x")}, rootbound.OutsideRoot},
+		"outside":        {patch.File{Path: "../b", After: []byte("x")}, rootbound.PathInvalid},
 		"twice":          {patch.File{Path: "./a", Delete: true}, rootbound.ArgumentInvalid},
 		"missing":        {patch.File{Path: "none", Delete: true}, rootbound.NotFound},
 		"gone meanwhile": {patch.File{Path: "b", Before: "AAAAAAAAAAAAAAAAAAAAAA", Delete: true}, rootbound.VersionConflict},

@@ -133,7 +133,7 @@ func (s *settings) open(ctx context.Context, h *house) (*state.Dir, error) {
 // keep opens the store of what changes replace, and rolls back what a crash cut short. Also where nothing is to be kept:
 // it may have been kept before.
 func (h *house) keep(ctx context.Context, s *settings, dir *state.Dir) error {
-	store, err := undo.Open(dir, undo.Options{MaxSize: s.Undo.MaxSize, Keep: s.Undo.Keep, Entries: s.Undo.Entries})
+	store, err := undo.Open(dir, s.undoOptions())
 	if err != nil {
 		return err
 	}

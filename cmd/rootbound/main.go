@@ -103,6 +103,6 @@ and why is recorded.
 	root.SetOut(w.out)
 	root.SetErr(w.err)
 	root.AddCommand(serveCommand(w), callCommand(w), configCommand(w), initCommand(w), versionCommand(w))
-	root.AddCommand(probeCommand(w), useCommand(w), patchCommand(w))
+	root.AddCommand(probeCommand(w), useCommand(w), patchCommand(w), undoCommand(w))
 	return root
 }

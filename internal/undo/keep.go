@@ -68,6 +68,7 @@ func (s *Store) entryOf(l guard.Loss) entry {
 	}
 	if l.From != nil {
 		e.From, e.FromDir = []byte(l.From.At().Path), []byte(l.FromDir)
+		e.FromIn, e.FromAt = l.FromIn, []byte(l.FromAt)
 	}
 	if l.Old == nil {
 		return e

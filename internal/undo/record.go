@@ -37,6 +37,8 @@ type entry struct {
 	New     *thing           `json:"new,omitempty"`
 	From    []byte           `json:"from,omitempty"` // inside FromDir: where New stood before, if it was moved
 	FromDir []byte           `json:"from_root,omitempty"`
+	FromAt  []byte           `json:"from_path,omitempty"` // inside the project FromIn
+	FromIn  rootbound.RootID `json:"from_project,omitempty"`
 	Temp    string           `json:"temp,omitempty"` // beside At: New before it was published, perhaps Old after it
 	Kept    string           `json:"kept,omitempty"` // in the store: where Old goes
 	Copied  bool             `json:"copied,omitempty"`

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/undo"
+)
+
+func undoCommand(w world) *cobra.Command {
+	f := &flags{}
+	var dirs []string
+	var list, whole bool
+	c := &cobra.Command{
+		Use: "undo [ID]", Short: "Take a change back, or list what can be taken back",
+		Long: `Takes one change back: what it replaced or deleted stands in its place again, and what it made is gone. It is done by the
+rights and rules of the configuration, recorded, and done as a whole or not at all: if a file is not what the change left any
+more, nothing is changed and the file is named. Changes are kept for as long as undo.max_size, undo.keep and undo.entries
+allow.
+` + exitHelp,
+		Example: `  rootbound undo --list --config rootbound.yaml
+  rootbound undo mb2k9x4z-a7f3q2lw --config rootbound.yaml
+  rootbound undo mb2k9x4z-a7f3q2lw --dir ~/src/app`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if list == (len(args) == 1) {
+				return misused("name the change to take back, or list them with --list")
+			}
+			s, err := f.gather(c, w, dirs)
+			if err != nil {
+				return err
+			}
+			w.say(s.warnings...)
+			if list {
+				return s.listUndo(w, whole)
+			}
+			if len(s.Projects) == 0 {
+				return misused("no directory is granted. Name the one the change was made in with --dir or --config")
+			}
+			return s.undo(c.Context(), w, args[0], whole)
+		},
+	}
+	f.register(c)
+	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory of the change; may be given more than once")
+	c.Flags().BoolVar(&list, "list", false, "list what can be taken back, the newest first")
+	c.Flags().BoolVar(&whole, "json", false, "print JSON")
+	return c
+}
+
+func (s *settings) store() (*undo.Store, error) {
+	dir, err := s.state()
+	if err == nil {
+		var store *undo.Store
+		if store, err = undo.Open(dir, s.undoOptions()); err == nil {
+			return store, nil
+		}
+	}
+	return nil, failed("the store cannot be opened: %s", rootbound.Clean(err.Error()))
+}
+
+func (s *settings) undoOptions() undo.Options {
+	return undo.Options{MaxSize: s.Undo.MaxSize, Keep: s.Undo.Keep, Entries: s.Undo.Entries}
+}
+
+func (s *settings) listUndo(w world, whole bool) error {
+	store, err := s.store()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	all, err := store.List()
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	if whole {
+		return printJSON(w, all)
+	}
+	for _, c := range all {
+		if _, err := fmt.Fprint(w.out, describe(c)); err != nil {
+			return failed("%s", text(err))
+		}
+	}
+	return nil
+}
+
+// describe is a line for a change and one for each of its files.
+func describe(c undo.Change) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s  %s", c.ID, c.Time.Local().Format(time.DateTime), c.Operation)
+	for _, by := range []string{c.Principal, c.Client} {
+		if by != "" {
+			b.WriteString("  " + rootbound.Quote(by))
+		}
+	}
+	b.WriteString("\n")
+	for _, f := range c.Files {
+		fmt.Fprintf(&b, "  %-8s %10d  %s: %s\n", f.Was, f.Size, f.Project, rootbound.Clean(f.Path))
+	}
+	return b.String()
+}
+
+func printJSON(w world, v any) error {
+	e := json.NewEncoder(w.out)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return failed("%s", text(err))
+	}
+	return nil
+}
+
+// undo takes a change back with the authority of the configuration: whoever may start this program may.
+func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (err error) {
+	s.opt.Transport = "memory"
+	h, err := s.furnish(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	if h.undo == nil {
+		return failed("the store cannot be opened")
+	}
+	if sink := s.opt.Sink; sink != nil {
+		defer func() { err = errors.Join(err, sink.Close()) }()
+	}
+	ceiling, err := authority.Open(s.Projects, authority.CeilingOptions{AcceptRetarget: s.opt.AcceptRetarget})
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	defer ceiling.Close()
+	a := authority.New(ceiling, authority.Options{})
+	defer a.Close()
+	use, err := a.Acquire(ctx, true)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	defer use.Release()
+	use.Origin = &rootbound.Origin{Transport: "memory", ClientName: "rootbound undo", ClientVersion: version()}
+	use.Agreed = authority.AtTerminal
+	ctx, end := authority.With(ctx, use)
+	defer end()
+	g := guard.New(guard.Options{Sink: s.opt.Sink, Server: s.opt.Server, Locks: s.opt.Locks, Journal: s.opt.Journal, Keep: s.opt.Keep, Own: s.opt.Own})
+	done, again, err := h.undo.Restore(ctx, g, id)
+	if err != nil {
+		return failed("%s", text(err))
+	}
+	if whole {
+		return printJSON(w, map[string]any{"undone": done, "undo": again})
+	}
+	out := "Took back:\n" + describe(done)
+	if again != "" {
+		out += "To take that back in turn: rootbound undo " + again + "\n"
+	}
+	if _, err := fmt.Fprint(w.out, out); err != nil {
+		return failed("%s", text(err))
+	}
+	return nil
+}
