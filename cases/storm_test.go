@@ -33,8 +33,8 @@ var tools = map[storm.Op][]string{
 	storm.List:   {"list_directory", "list_directory_with_sizes"},
 	storm.Tree:   {"directory_tree", "search_files"},
 	storm.Write:  {"write_file"},
-	storm.Create: {"write_file"},
-	storm.Edit:   {"edit_file"},
+	storm.Create: {"write_file", "apply_patch"},
+	storm.Edit:   {"edit_file", "apply_patch"},
 	storm.Mkdir:  {"create_directory"},
 	storm.Move:   {"move_file"},
 	storm.Copy:   {"copy_file"},
@@ -51,6 +51,7 @@ func (s *served) Do(c storm.Call) ([]byte, error) {
 	tool := offered[int(n)%len(offered)]
 	path := s.root + "/" + c.Path
 	args := rawmcp.Args{"path": path}
+	var before []byte
 	switch tool {
 	case "read_multiple_files":
 		args = rawmcp.Args{"paths": []string{path}}
@@ -59,6 +60,21 @@ func (s *served) Do(c storm.Call) ([]byte, error) {
 		if c.Op == storm.Create {
 			args["expected_version"] = "absent"
 		}
+	case "apply_patch": // what is refused when it is proposed is refused
+		edit := map[string]string{"path": path, "oldText": c.Old, "newText": c.New}
+		if c.Op == storm.Create {
+			edit["newText"] = c.Text
+		}
+		r, _, err := s.p.call(20*time.Second, "propose_patch", rawmcp.Args{"edits": []map[string]string{edit}})
+		if err != nil {
+			return nil, fmt.Errorf("the server did not answer: %w", err)
+		}
+		var plan string
+		if !r.OK() || !r.Get("plan", &plan) {
+			return everything(r), errors.New(strings.ReplaceAll(r.Text, s.root, "ROOT"))
+		}
+		before = everything(r)
+		args = rawmcp.Args{"plan": plan}
 	case "edit_file":
 		args["edits"] = []map[string]string{{"oldText": c.Old, "newText": c.New}}
 	case "append_file":
@@ -74,7 +90,7 @@ func (s *served) Do(c storm.Call) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the server did not answer: %w", err)
 	}
-	answer := everything(r)
+	answer := append(before, everything(r)...)
 	if !r.OK() || tool == "read_multiple_files" && strings.Contains(r.Text, ": Error - ") {
 		return answer, errors.New(strings.ReplaceAll(r.Text, s.root, "ROOT")) // the caller sent the root, so it may come back
 	}
