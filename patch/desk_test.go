@@ -504,3 +504,93 @@ func TestTheDeskIsBounded(t *testing.T) {
 	}
 	wants(t, "the oldest", o.apply(ctx, "p", first.Token), rootbound.ArgumentInvalid, "forgotten")
 }
+
+// broken is a disk that takes nothing.
+type broken struct{ err error }
+
+func (b broken) Put(string, time.Time, []byte) error { return b.err }
+func (b broken) Drop(string) error                   { return b.err }
+func (b broken) Spend(string, time.Time) error       { return b.err }
+
+// A state directory that is full or cannot be written is told, changes nothing and spoils no plan.
+func TestNothingIsLostWhereNothingCanBeKept(t *testing.T) {
+	o := open(t, rootbound.Project{ID: "p", Rights: rootbound.Full}, rootbound.Project{ID: "asked", Rights: rootbound.Full, ProposeWrites: true})
+	ctx, _ := o.session("")
+	full := broken{errors.New("no space left on device /secret/place")}
+	for _, root := range []string{"p", "asked"} {
+		p, err := patch.Propose(ctx, o.g, patch.Request{Root: root, Edits: []patch.Edit{edit("new", "", "x")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		desk := patch.NewDesk(patch.DeskOptions{Pending: full, Spender: full})
+		_, err = desk.Issue(ctx, p)
+		if root == "asked" {
+			wants(t, "a plan that nobody would see", err, rootbound.IOError, "cannot be kept for a person")
+			if strings.Contains(err.Error(), "secret") {
+				t.Error(err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = desk.Apply(ctx, o.g, p)
+		wants(t, "a plan that could be applied twice", err, rootbound.LimitReached, "cannot be remembered")
+		if strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
+		if got := o.content(root + "/new"); got != "absent" {
+			t.Error("applied")
+		}
+		if q, err := desk.Redeem(ctx, root, p.ID); err != nil || q != p {
+			t.Errorf("the plan is lost: %v", err)
+		}
+	}
+	many := broken{&rootbound.Error{Reason: rootbound.LimitReached, Detail: "64 plans wait", Next: "Ask the person."}}
+	p, err := patch.Propose(ctx, o.g, patch.Request{Root: "asked", Edits: []patch.Edit{edit("new", "", "x")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = patch.NewDesk(patch.DeskOptions{Pending: many}).Issue(ctx, p)
+	wants(t, "too many", err, rootbound.LimitReached, "64 plans wait")
+}
+
+// Files of this program are out of reach of patches too, whatever lies between.
+func TestOwnFilesAreOutOfReachOfPatches(t *testing.T) {
+	o := open(t, rootbound.Project{ID: "p", Rights: rootbound.Full})
+	o.fill("p")
+	if err := os.Link(o.path("p/a"), o.path("p/alias")); err != nil {
+		t.Fatal(err)
+	}
+	st, err := os.Stat(o.path("p/a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := []guard.Own{{Path: o.path("p/state")}, {Path: o.path("p/a"), ID: identity(st)}}
+	o.g = guard.New(guard.Options{Own: func() []guard.Own { return ours }})
+	ctx, _ := o.session("")
+	for _, name := range []string{"a", "alias", "state", "state/plans/x", "state/sub/new/file"} {
+		for what, r := range map[string]patch.Request{
+			"edit":   {Root: "p", Edits: []patch.Edit{edit(name, "", "x")}},
+			"made":   {Root: "p", Diff: "--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1 @@\n+x\n"},
+			"gone":   {Root: "p", Diff: "--- a/" + name + "\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"},
+			"copied": {Root: "p", Diff: "diff --git a/" + name + " b/copy\ncopy from " + name + "\ncopy to copy\n"},
+			"moved":  {Root: "p", Diff: "diff --git a/run b/" + name + "\nrename from run\nrename to " + name + "\n"},
+		} {
+			_, err := patch.Propose(ctx, o.g, r)
+			wants(t, what+" "+name, err, rootbound.RuleDenied, "own")
+		}
+	}
+	// What became ours after the plan was made is not applied.
+	p, _ := o.propose(ctx, patch.Request{Root: "p", Edits: []patch.Edit{edit("run", "bin", "usr/bin")}})
+	st, err = os.Stat(o.path("p/run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.g = guard.New(guard.Options{Own: func() []guard.Own { return []guard.Own{{Path: o.path("p/run"), ID: identity(st)}} }})
+	_, err = o.desk.Apply(ctx, o.g, p)
+	wants(t, "ours by now", err, rootbound.RuleDenied, "own")
+	if got := o.content("p/run"); got != "#!/bin/sh\n" {
+		t.Errorf("%q", got)
+	}
+}
