@@ -47,7 +47,7 @@ e2e: build
 	RB_E2E=require $(GO) test -timeout=300s -count=1 ./e2e
 
 docs:
-	$(GO) test . ./guard/rules ./mcpfs ./cmd/rootbound ./internal/config -run 'Docs?$$' -update
+	$(GO) test . ./guard/rules ./mcpfs ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update
 
 sabotage:
 	$(GO) run ./tools/verify

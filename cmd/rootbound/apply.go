@@ -14,6 +14,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/held"
+	"github.com/rootbound/rootbound/internal/config/schema"
 	"github.com/rootbound/rootbound/internal/state"
 )
 
@@ -149,7 +150,7 @@ func configSchema(w world) *cobra.Command {
   rootbound config schema | jq '.properties | keys'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := w.out.Write(config.Schema()); err != nil {
+			if _, err := w.out.Write(schema.JSON()); err != nil {
 				return failed("%s", text(err))
 			}
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config"
+	"github.com/rootbound/rootbound/internal/config/schema"
 )
 
 func initCommand(w world) *cobra.Command {
@@ -30,7 +31,7 @@ XDG_CONFIG_HOME or ~/.config.
 			if err != nil {
 				return err
 			}
-			source, warnings, err := config.Template(config.Input{Dirs: dirs, Getenv: fileOnly(w.getenv)})
+			source, warnings, err := schema.Template(config.Input{Dirs: dirs, Getenv: fileOnly(w.getenv)})
 			if err != nil {
 				return &failure{exitOf(err), err.Error()}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config"
+	"github.com/rootbound/rootbound/internal/config/follow"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
@@ -41,8 +42,8 @@ func (s *settings) follow(ctx context.Context, w world, h *house, service *serve
 	if dir, err := s.state(); err == nil {
 		kept = []string{dir.AcceptedPath(config.Name(s.File))}
 	}
-	watch := s.Watch(kept...)
-	r, err := config.NewReloader(s.in, s.Config, s.confined)
+	watch := follow.NewWatch(s.Config, kept...)
+	r, err := follow.NewReloader(s.in, s.Config, s.confined)
 	if err != nil {
 		return nil, failed("%s", rootbound.Clean(err.Error()))
 	}
@@ -51,7 +52,7 @@ func (s *settings) follow(ctx context.Context, w world, h *house, service *serve
 	signal.Notify(hup, syscall.SIGHUP)
 	var done sync.WaitGroup
 	done.Go(func() {
-		tick := time.NewTicker(config.WatchEvery)
+		tick := time.NewTicker(follow.Every)
 		defer tick.Stop()
 		trouble := ""
 		for {
@@ -88,7 +89,7 @@ func told(err error) string {
 	return text(err)
 }
 
-func reload(w world, r *config.Reloader, h *house, service *serve.Service) error {
+func reload(w world, r *follow.Reloader, h *house, service *serve.Service) error {
 	c, lines, err := r.Next()
 	if err != nil {
 		return err

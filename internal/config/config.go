@@ -79,8 +79,8 @@ type Config struct {
 	scopes  held.Accepted // what the file says, by environment
 	inForce held.Scope    // of the file, as it is held
 
-	accepted []byte // what it was held to
-	stamp    stamp  // of the file before it was read
+	accepted []byte      // what it was held to
+	stamp    fs.FileInfo // of the file before it was read
 }
 
 // Roots says what the client's roots mean (contract §2).
@@ -219,7 +219,7 @@ func (l *loader) file() error {
 		l.File = path
 		return l.instead(*l.in.Instead)
 	}
-	stamp := look(path)
+	stamp, _ := os.Stat(path) // what it is now may be another one already
 	text, err := readBounded(path)
 	if err != nil {
 		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err), Cause: err}

@@ -228,8 +228,8 @@ func (d *decoder) projectKey(p *rootbound.Project, f source.Field) {
 		p.ProposeWrites = d.choice(v, f.Name, "direct", "propose") == "propose"
 	case "description":
 		if d.Expect(v, source.Scalar, "description") {
-			if len(v.Text) > longestDescription {
-				d.At(v.At, "description is longer than %d bytes", longestDescription)
+			if len(v.Text) > LongestDescription {
+				d.At(v.At, "description is longer than %d bytes", LongestDescription)
 			}
 			p.Description = v.Text
 		}

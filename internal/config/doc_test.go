@@ -123,15 +123,15 @@ func waits(s Setting) string {
 	switch {
 	case s.Free:
 		return "never"
-	case s.shape.kind == aSize, s.shape.kind == aCount, s.shape.kind == aSpan:
+	case s.shape.Kind == ShapeSize, s.shape.Kind == ShapeCount, s.shape.Kind == ShapeSpan:
 		if s.Wide.Ranks() {
 			return "more"
 		}
-	case s.shape.kind == aSwitch && s.Wide.Ranks():
+	case s.shape.Kind == ShapeSwitch && s.Wide.Ranks():
 		return "`true`"
-	case s.shape.kind == aWord && s.Wide.Ranks():
-		order := slices.Clone(s.shape.words)
-		table := table()
+	case s.shape.Kind == ShapeWord && s.Wide.Ranks():
+		order := slices.Clone(s.shape.Words)
+		table := Table()
 		slices.SortFunc(order, func(a, b string) int {
 			if table[s.Key].Wider(a, b) {
 				return -1

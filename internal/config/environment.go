@@ -14,7 +14,7 @@ import (
 // environments reads every environment of the file, so that a mistake in one that is not chosen is told too, and lays
 // the chosen one over what the file says outside of them.
 func (d *decoder) environments(root *source.Node) {
-	t, where := table(), &whereabouts{}
+	t, where := Table(), &whereabouts{}
 	d.scopes = held.Accepted{"": d.scope(t, where)}
 	chosen := d.in.Env
 	if chosen == "" {

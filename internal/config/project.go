@@ -15,10 +15,10 @@ import (
 	"github.com/rootbound/rootbound/internal/config/source"
 )
 
-// Bytes.
+// Lengths, in bytes.
 const (
-	longestID          = 64
-	longestDescription = 1024
+	LongestID          = 64
+	LongestDescription = 1024
 )
 
 // checkID keeps ids apart from paths and readable in messages.
@@ -26,8 +26,8 @@ func checkID(s string) error {
 	switch {
 	case s == "":
 		return errors.New("a project id must not be empty")
-	case len(s) > longestID:
-		return fmt.Errorf("a project id has at most %d bytes", longestID)
+	case len(s) > LongestID:
+		return fmt.Errorf("a project id has at most %d bytes", LongestID)
 	case s == "." || s == "..":
 		return fmt.Errorf("%s is not a project id", source.Word(s))
 	case cleanID(s) != s:
@@ -50,7 +50,7 @@ func cleanID(s string) string {
 // freeID makes a project id of the directory's base name that no project has yet.
 func (c *Config) freeID(dir string) rootbound.RootID {
 	base := cleanID(filepath.Base(dir))
-	for len(base) > longestID-8 {
+	for len(base) > LongestID-8 {
 		base = base[:strings.LastIndexFunc(base, func(rune) bool { return true })]
 	}
 	if base == "" || base == "." || base == ".." {

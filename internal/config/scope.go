@@ -20,13 +20,14 @@ type Base struct {
 	Why   string // how the rest comes into force, for a person
 }
 
+// How what waits comes into force.
 const (
-	waitsForApply   = "waits for: rootbound config apply"
-	waitsForRestart = "waits for a restart of the server"
+	WaitsForApply   = "waits for: rootbound config apply"
+	WaitsForRestart = "waits for a restart of the server"
 )
 
-// table ranks the settings that could let more be touched.
-func table() held.Table {
+// Table ranks the settings that could let more be touched.
+func Table() held.Table {
 	t := held.Table{}
 	for _, s := range Settings() {
 		if s.Free {
@@ -111,8 +112,14 @@ func (c *Config) Accept(at time.Time) ([]byte, error) {
 	return c.scopes.Encode(at)
 }
 
-// first is what counts as accepted where nothing is kept.
-func (c *Config) first() ([]byte, error) { return c.Accept(time.Time{}) }
+// InForce is what the file lets be touched, as it is held.
+func (c *Config) InForce() held.Scope { return c.inForce }
+
+// HeldTo is the record of what was accepted that the file is held to; nil if there is none.
+func (c *Config) HeldTo() []byte { return c.accepted }
+
+// Stamp is the file as it was before it was read; nil if it was not looked at.
+func (c *Config) Stamp() fs.FileInfo { return c.stamp }
 
 // Against lists what the file would change in an accepted scope, by environment; "" is the file itself. accepted nil:
 // everything is new.
@@ -124,7 +131,7 @@ func (c *Config) Against(accepted []byte) (map[string][]held.Change, error) {
 			return nil, err
 		}
 	}
-	t, out := table(), map[string][]held.Change{}
+	t, out := Table(), map[string][]held.Change{}
 	for name, s := range c.scopes {
 		base := was.Of(name)
 		if accepted == nil {
@@ -147,7 +154,7 @@ func (l *loader) hold() error {
 	if l.File == "" {
 		return nil
 	}
-	t := table()
+	t := Table()
 	want := l.scopes[l.Environment]
 	bases, err := l.bases()
 	if err != nil {
@@ -237,6 +244,7 @@ func (l *loader) bases() ([]Base, error) {
 		return nil, &Problem{File: l.File, Text: fmt.Sprintf("what was accepted of this file cannot be relied on: %s. "+
 			"Look at the file, then accept it anew with: rootbound config apply", withoutPath(err))}
 	}
+	l.accepted = raw
 	base := was.Of(l.Environment)
 	if l.in.AcceptRetarget {
 		base.Grants = slices.Clone(base.Grants)
@@ -244,7 +252,7 @@ func (l *loader) bases() ([]Base, error) {
 			base.Grants[i].Real = ""
 		}
 	}
-	return append([]Base{{base, waitsForApply}}, l.in.Within...), nil
+	return append([]Base{{base, WaitsForApply}}, l.in.Within...), nil
 }
 
 // Waiting is a part of the file that is not in force.

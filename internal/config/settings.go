@@ -25,11 +25,37 @@ type Setting struct {
 	value
 }
 
+// Show is the setting's value in a configuration, as it may stand in the file.
+func (s Setting) Show(c *Config) string { return s.get(c) }
+
+// Shape is how the setting may stand in the file.
+func (s Setting) Shape() Shape { return s.shape }
+
+// Shape is how a value may stand in the file.
+type Shape struct {
+	Kind        ShapeKind
+	Words       []string // of ShapeWord
+	Least, Most int      // of ShapeCount
+}
+
+// ShapeKind is what a value is.
+type ShapeKind uint8
+
+// The kinds.
+const (
+	ShapeText ShapeKind = iota
+	ShapeWord
+	ShapeSwitch
+	ShapeSpan
+	ShapeSize
+	ShapeCount
+)
+
 // value reads a setting from its text and shows it.
 type value struct {
 	set   func(*Config, string) error
 	get   func(*Config) string
-	shape shape // for the schema
+	shape Shape
 }
 
 // Settings lists every setting, in the order of the file.
@@ -155,7 +181,7 @@ func text(at func(*Config) *string) value {
 	return value{
 		func(c *Config, s string) error { *at(c) = s; return nil },
 		func(c *Config) string { return *at(c) },
-		shape{kind: aText},
+		Shape{Kind: ShapeText},
 	}
 }
 
@@ -163,7 +189,7 @@ func choice(at func(*Config) *string, words ...string) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = source.OneOf(s, words...); return err },
 		func(c *Config) string { return *at(c) },
-		shape{kind: aWord, words: words},
+		Shape{Kind: ShapeWord, Words: words},
 	}
 }
 
@@ -171,7 +197,7 @@ func truth(at func(*Config) *bool) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = source.ParseSwitch(s); return err },
 		func(c *Config) string { return strconv.FormatBool(*at(c)) },
-		shape{kind: aSwitch},
+		Shape{Kind: ShapeSwitch},
 	}
 }
 
@@ -179,7 +205,7 @@ func span(at func(*Config) *time.Duration, least, most time.Duration) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = source.ParseDuration(s, least, most); return err },
 		func(c *Config) string { return at(c).String() },
-		shape{kind: aSpan},
+		Shape{Kind: ShapeSpan},
 	}
 }
 
@@ -187,7 +213,7 @@ func size(at func(*Config) *int64) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = source.ParseSize(s); return err },
 		func(c *Config) string { return source.FormatSize(*at(c)) },
-		shape{kind: aSize},
+		Shape{Kind: ShapeSize},
 	}
 }
 
@@ -195,6 +221,6 @@ func count(at func(*Config) *int, least, most int) value {
 	return value{
 		func(c *Config, s string) (err error) { *at(c), err = source.ParseCount(s, least, most); return err },
 		func(c *Config) string { return strconv.Itoa(*at(c)) },
-		shape{kind: aCount, least: least, most: most},
+		Shape{Kind: ShapeCount, Least: least, Most: most},
 	}
 }

@@ -100,6 +100,8 @@ var imports = map[string][]string{
 	"decision/decisiontest": {"decision"},
 
 	"internal/config/source": {},
+	"internal/config/follow": {"internal/config", "internal/config/held"},
+	"internal/config/schema": {"internal/config", "internal/config/source"},
 
 	// What proves the rest. None of it is part of the binary.
 	"internal/storm":  {"beneath", "fileop", "guard", "authority", "decision"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound/internal/config"
+	"github.com/rootbound/rootbound/internal/config/follow"
 )
 
 // BenchmarkReload1000Projects is a change of a configuration with 1,000 projects, from the file to the scope in force,
@@ -64,7 +65,7 @@ func BenchmarkReload1000Projects(b *testing.B) {
 	if accepted, err = c.Accept(time.Now()); err != nil {
 		b.Fatal(err)
 	}
-	r, err := config.NewReloader(in, c, false)
+	r, err := follow.NewReloader(in, c, false)
 	if err != nil {
 		b.Fatal(err)
 	}

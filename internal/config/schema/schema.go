@@ -1,41 +1,27 @@
-package config
+// Package schema gives the form of the configuration file to others: a JSON Schema, and a file to begin with. Both are made
+// from the settings.
+package schema
 
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/rootbound/rootbound/internal/config"
 )
 
-// SchemaURL is where the schema of the configuration file is published.
-const SchemaURL = "https://raw.githubusercontent.com/rootbound/rootbound/main/schema/rootbound.config.v1.json"
-
-// shape is how a value may stand in the file.
-type shape struct {
-	kind        kindOfValue
-	words       []string
-	least, most int
-}
-
-type kindOfValue uint8
-
-const (
-	aText kindOfValue = iota
-	aWord
-	aSwitch
-	aSpan
-	aSize
-	aCount
-)
+// URL is where the schema of the configuration file is published.
+const URL = "https://raw.githubusercontent.com/rootbound/rootbound/main/schema/rootbound.config.v1.json"
 
 type object = map[string]any
 
-// Schema is the JSON Schema (draft 2020-12) of the configuration file, made from the settings. It accepts every file that
+// JSON is JSON Schema (draft 2020-12) of the configuration file, made from the settings. It accepts every file that
 // Load accepts but those that spell a value in a way the schema's language has no word for; what only the file system or
 // two places of the file together can tell is left to Load.
-func Schema() []byte {
+func JSON() []byte {
 	top := object{}
-	for _, s := range Settings() {
+	for _, s := range config.Settings() {
 		section, key, nested := strings.Cut(s.Key, ".")
-		v := s.shape.schema()
+		v := of(s.Shape())
 		v["description"] = s.Help
 		if s.Default != "" {
 			v["default"] = s.Default
@@ -64,11 +50,11 @@ func Schema() []byte {
 		"type": []string{"array", "null"}, "items": object{"allOf": []any{object{"$ref": "#/$defs/project"},
 			object{"anyOf": []any{object{"required": []string{"dir"}}, object{"required": []string{"id"}}}}}}}
 	inside["only"] = described(words(object{"type": "string"}), "ids of the projects that are served in this environment")
-	inside["widens"] = described(shape{kind: aSwitch}.schema(), "this environment may let more be touched than the file without it")
+	inside["widens"] = described(of(config.Shape{Kind: config.ShapeSwitch}), "this environment may let more be touched than the file without it")
 	top["environments"] = object{"description": "laid over the rest when chosen by --env or ROOTBOUND_ENV", "type": []string{"object", "null"},
 		"propertyNames": object{"$ref": "#/$defs/id"}, "additionalProperties": object{"$ref": "#/$defs/environment"}}
 	b, err := json.MarshalIndent(object{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SchemaURL,
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": URL,
 		"title": "rootbound configuration", "type": []string{"object", "null"}, "additionalProperties": false, "properties": top,
 		"$defs": object{
 			"id":          idSchema(),
@@ -91,7 +77,7 @@ func words(item object) object {
 
 // A name of digits is a number to YAML and a name to us.
 func idSchema() object {
-	return object{"type": []string{"string", "integer"}, "maxLength": longestID, "pattern": `^[\p{L}\p{Nd}._]([\p{L}\p{Nd}._-]*[\p{L}\p{Nd}._])?$`,
+	return object{"type": []string{"string", "integer"}, "maxLength": config.LongestID, "pattern": `^[\p{L}\p{Nd}._]([\p{L}\p{Nd}._-]*[\p{L}\p{Nd}._])?$`,
 		"not": object{"enum": []string{".", ".."}}}
 }
 
@@ -100,7 +86,7 @@ func projectSchema() object {
 	presets := []string{"credentials", "execution"}
 	lift := object{}
 	for _, p := range presets {
-		lift[p] = shape{kind: aSwitch}.schema()
+		lift[p] = of(config.Shape{Kind: config.ShapeSwitch})
 	}
 	either := func(a, b string) object { return object{"enum": []string{a, b}} }
 	return object{
@@ -114,8 +100,8 @@ func projectSchema() object {
 		"deny": described(words(object{"type": "string", "minLength": 1,
 			"not": object{"pattern": `^[/!#\s]|\s$|//|^\.{1,2}$|^\.{1,2}/|/\.{1,2}/|/\.{1,2}$`}}), "globs on the path inside the project that nobody may touch"),
 		"allow_extensions": described(words(object{"type": "string", "pattern": `^\.[^/*?]+$`}), "only files with these extensions"),
-		"max_read":         described(shape{kind: aSize}.schema(), "bytes of one file that is read"),
-		"max_write":        described(shape{kind: aSize}.schema(), "bytes of one file after a write"),
+		"max_read":         described(of(config.Shape{Kind: config.ShapeSize}), "bytes of one file that is read"),
+		"max_write":        described(of(config.Shape{Kind: config.ShapeSize}), "bytes of one file after a write"),
 		"presets": object{"description": "rules that are on by default: a mapping that lifts them, or a list of those that stay", "anyOf": []any{
 			object{"type": "object", "additionalProperties": false, "properties": lift},
 			words(object{"enum": presets}),
@@ -124,23 +110,23 @@ func projectSchema() object {
 		"hardlinks":   described(either("allow", "deny"), "deny: files with several names are not read"),
 		"moves":       described(either("within", "across"), "across: files may move to another project that says so too"),
 		"writes":      described(either("direct", "propose"), "propose: changes are proposed and made when a person agrees"),
-		"description": object{"type": []string{"string", "integer"}, "maxLength": longestDescription, "description": "what the project is, for whoever chooses among several"},
-		"copy_across": described(shape{kind: aSwitch}.schema(), "a move to another file system copies, compares and removes"),
+		"description": object{"type": []string{"string", "integer"}, "maxLength": config.LongestDescription, "description": "what the project is, for whoever chooses among several"},
+		"copy_across": described(of(config.Shape{Kind: config.ShapeSwitch}), "a move to another file system copies, compares and removes"),
 	}
 }
 
-func (s shape) schema() object {
-	switch s.kind {
-	case aWord:
-		return object{"enum": s.words}
-	case aSwitch:
+func of(s config.Shape) object {
+	switch s.Kind {
+	case config.ShapeWord:
+		return object{"enum": s.Words}
+	case config.ShapeSwitch:
 		return object{"enum": []any{true, false, "on", "off", "yes", "no", "true", "false", 1, 0}}
-	case aSpan:
+	case config.ShapeSpan:
 		return object{"type": "string", "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`}
-	case aSize:
+	case config.ShapeSize:
 		return object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9][0-9_]* *([KMGT]i?B?|B|k)?$`}
-	case aCount:
-		return object{"type": []string{"integer", "string"}, "minimum": s.least, "maximum": s.most, "pattern": `^[0-9][0-9_]*$`}
+	case config.ShapeCount:
+		return object{"type": []string{"integer", "string"}, "minimum": s.Least, "maximum": s.Most, "pattern": `^[0-9][0-9_]*$`}
 	}
 	return object{"type": "string"}
 }

@@ -1,8 +1,9 @@
-package config
+package schema
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +12,13 @@ import (
 	yaml "github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rootbound/rootbound/internal/config"
 )
 
-const published = "../../schema/rootbound.config.v1.json"
+var update = flag.Bool("update", false, "write the schema anew")
+
+const published = "../../../schema/rootbound.config.v1.json"
 
 // TestSchemaDoc keeps the published schema equal to the settings.
 func TestSchemaDoc(t *testing.T) {
@@ -21,12 +26,12 @@ func TestSchemaDoc(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(published), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(published, Schema(), 0o644); err != nil {
+		if err := os.WriteFile(published, JSON(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if got, err := os.ReadFile(published); err != nil || !bytes.Equal(got, Schema()) {
+	if got, err := os.ReadFile(published); err != nil || !bytes.Equal(got, JSON()) {
 		t.Errorf("%s is stale: run make docs (%v)", published, err)
 	}
 }
@@ -40,7 +45,7 @@ var onlyLoadTells = []string{
 
 func TestSchemaAgreesWithLoad(t *testing.T) {
 	var s jsonschema.Schema
-	if err := json.Unmarshal(Schema(), &s); err != nil {
+	if err := json.Unmarshal(JSON(), &s); err != nil {
 		t.Fatal(err)
 	}
 	schema, err := s.Resolve(nil)
@@ -65,21 +70,30 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		}
 		return schema.Validate(v)
 	}
-	valid, _ := filepath.Glob("testdata/valid/*.yaml")
-	dir := tree(t, "dir-a", "dir-b", "dir b")
-	for _, name := range append(valid, "testdata/full.yaml") {
+	valid, _ := filepath.Glob("../testdata/valid/*.yaml")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.yaml")
+	for _, d := range []string{"dir-a", "dir-b", "dir b"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range append(valid, "../testdata/full.yaml") {
 		source, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, warnings, err := Load(Input{File: write(t, filepath.Join(dir, "c.yaml"), string(source)), Getenv: env("HOME", dir)}); err != nil || len(warnings) > 0 {
+		if err := os.WriteFile(file, source, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, warnings, err := config.Load(config.Input{File: file, Getenv: func(name string) string { return map[string]string{"HOME": dir}[name] }}); err != nil || len(warnings) > 0 {
 			t.Errorf("%s: %v %v", name, warnings, err)
 		}
 		if err := check(name); err != nil {
 			t.Errorf("%s is valid and the schema refuses it: %v", name, err)
 		}
 	}
-	invalid, _ := filepath.Glob("testdata/problems/*.yaml")
+	invalid, _ := filepath.Glob("../testdata/problems/*.yaml")
 	if len(valid) == 0 || len(invalid) == 0 {
 		t.Fatal("no cases")
 	}

@@ -1,10 +1,12 @@
-package config
+package follow
 
 import (
 	"io/fs"
 	"os"
 	"slices"
 	"time"
+
+	"github.com/rootbound/rootbound/internal/config"
 )
 
 // Watch tells whether files changed, by looking at them: a configuration may be written in place, replaced by an editor,
@@ -21,16 +23,16 @@ type stamp struct {
 	info  fs.FileInfo
 }
 
-// WatchEvery is how often a watched file is looked at; a change is told within twice that time.
-const WatchEvery = 450 * time.Millisecond
+// Every is how often a watched file is looked at; a change is told within twice that time.
+const Every = 450 * time.Millisecond
 
-// Watch looks at the configuration file, from what it was when it was read, and at other files from now on. A file that is
-// missing may appear.
-func (c *Config) Watch(more ...string) *Watch {
+// NewWatch looks at the configuration file, from what it was when it was read, and at other files from now on. A file that
+// is missing may appear.
+func NewWatch(c *config.Config, more ...string) *Watch {
 	w := &Watch{paths: append([]string{c.File}, more...)}
 	w.seen = w.look()
 	w.taken = slices.Clone(w.seen)
-	w.taken[0] = c.stamp
+	w.taken[0] = stamp{c.Stamp() != nil, c.Stamp()}
 	return w
 }
 

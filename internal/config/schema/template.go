@@ -1,21 +1,22 @@
-package config
+package schema
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/source"
 )
 
 // Template is a configuration file to begin with: the directories of the input as projects with the rights ro, and every
 // setting as a comment. It is valid as it is.
-func Template(in Input) (text []byte, warnings []string, err error) {
-	c, warnings, err := Load(in)
+func Template(in config.Input) (text []byte, warnings []string, err error) {
+	c, warnings, err := config.Load(in)
 	if err != nil {
 		return nil, warnings, err
 	}
 	var b strings.Builder
-	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + `
+	b.WriteString("# yaml-language-server: $schema=" + URL + `
 #
 # Configuration of rootbound. "rootbound config check --config FILE" names every mistake with its line, and "rootbound
 # config show --origin" says where each value comes from. A flag goes before the environment, the environment before this
@@ -47,7 +48,7 @@ func Template(in Input) (text []byte, warnings []string, err error) {
 # Every setting with its default.
 `)
 	section := ""
-	for _, s := range Settings() {
+	for _, s := range config.Settings() {
 		top, key, nested := strings.Cut(s.Key, ".")
 		if !nested {
 			key = top

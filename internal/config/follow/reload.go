@@ -1,40 +1,44 @@
-package config
+// Package follow keeps a running server at its configuration file: it notices that the file changed, or what was accepted
+// of it, and reads both again so that nothing widens by itself.
+package follow
 
 import (
 	"bytes"
 	"errors"
 	"io/fs"
 	"slices"
+	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/held"
 )
 
 // Reloader reads the configuration again for a server that runs. What it returns never lets more be touched than what is
 // in force already, until the accepted scope is another one. Not safe for concurrent use.
 type Reloader struct {
-	in       Input
-	started  *Config
-	accepted []byte     // what was accepted when the last configuration was taken
-	floor    held.Scope // in force
-	fixed    []Base     // what the process can never get over
+	in       config.Input
+	started  *config.Config
+	accepted []byte        // what was accepted when the last configuration was taken
+	floor    held.Scope    // in force
+	fixed    []config.Base // what the process can never get over
 	said     map[string]bool
 }
 
 // NewReloader begins with what a server was started with. confined: the system holds the process inside the directories
 // and rights it had then, so that more of them takes a restart whatever was accepted.
-func NewReloader(in Input, started *Config, confined bool) (*Reloader, error) {
-	r := &Reloader{in: in, started: started, floor: started.inForce, said: map[string]bool{}}
+func NewReloader(in config.Input, started *config.Config, confined bool) (*Reloader, error) {
+	r := &Reloader{in: in, started: started, floor: started.InForce(), said: map[string]bool{}}
 	if r.in.Env == "" {
 		r.in.Env = started.Environment
 	}
 	if confined {
-		r.fixed = []Base{{reach(started.inForce), waitsForRestart}}
+		r.fixed = []config.Base{{Scope: reach(started.InForce()), Why: config.WaitsForRestart}}
 	}
 	for _, w := range started.Waiting {
 		r.said[w.String()] = true
 	}
-	raw, err := r.read(Name(started.File))
+	raw, err := r.read(config.Name(started.File))
 	if err != nil {
 		return nil, err
 	}
@@ -57,8 +61,8 @@ func reach(s held.Scope) held.Scope {
 
 // Next reads everything anew. The lines are for stderr and none comes twice in a row; an error means that what is in force
 // stays so. The configuration counts when Took was told.
-func (r *Reloader) Next() (c *Config, lines []string, err error) {
-	raw, err := r.read(Name(r.started.File))
+func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
+	raw, err := r.read(config.Name(r.started.File))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,9 +70,9 @@ func (r *Reloader) Next() (c *Config, lines []string, err error) {
 	in.Accepted = func(string) ([]byte, error) { return raw, nil }
 	in.Within = slices.Clone(r.fixed)
 	if bytes.Equal(raw, r.accepted) {
-		in.Within = append(in.Within, Base{r.floor, waitsForApply})
+		in.Within = append(in.Within, config.Base{Scope: r.floor, Why: config.WaitsForApply})
 	}
-	c, warnings, err := Load(in)
+	c, warnings, err := config.Load(in)
 	if errors.Is(err, fs.ErrPermission) && !bytes.Equal(raw, r.accepted) {
 		// An editor replaced the file, and the system lets this process open the old one only. What a person just accepted
 		// of it is here.
@@ -78,7 +82,7 @@ func (r *Reloader) Next() (c *Config, lines []string, err error) {
 		}
 		said := was.Of(r.in.Env)
 		in.Instead = &said
-		c, warnings, err = Load(in)
+		c, warnings, err = config.Load(in)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -96,24 +100,23 @@ func (r *Reloader) Next() (c *Config, lines []string, err error) {
 	for _, w := range c.Waiting {
 		say("Notice: the configuration " + w.String())
 	}
-	for _, s := range Settings() {
-		if v := s.get(c); v != s.get(r.started) {
+	for _, s := range config.Settings() {
+		if v := s.Show(c); v != s.Show(r.started) {
 			say("Notice: the configuration sets " + s.Key + " to " + rootbound.Clean(v) + " — counts from the next start of the server")
 		}
 	}
 	r.said = now
-	c.accepted = raw
 	return c, lines, nil
 }
 
 // Took says that a configuration of Next is in force. The lines tell what it changed.
-func (r *Reloader) Took(c *Config) (lines []string) {
-	for _, change := range table().Compare(r.floor, c.inForce) {
+func (r *Reloader) Took(c *config.Config) (lines []string) {
+	for _, change := range config.Table().Compare(r.floor, c.InForce()) {
 		if change.Project != "" { // settings count from the next start
 			lines = append(lines, "Notice: the configuration was read again: "+change.String())
 		}
 	}
-	r.floor, r.accepted = c.inForce, c.accepted
+	r.floor, r.accepted = c.InForce(), c.HeldTo()
 	return lines
 }
 
@@ -127,10 +130,10 @@ func (r *Reloader) read(name string) ([]byte, error) {
 		}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, &Problem{File: r.started.File, Text: "what was accepted of this file cannot be relied on: " + withoutPath(err)}
+		return nil, &config.Problem{File: r.started.File, Text: "what was accepted of this file cannot be relied on: " + err.Error()}
 	}
 	if r.accepted != nil {
 		return r.accepted, nil
 	}
-	return r.started.first()
+	return r.started.Accept(time.Time{})
 }

@@ -1,4 +1,4 @@
-package config
+package follow
 
 import (
 	"fmt"
@@ -13,7 +13,40 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config"
 )
+
+// tree makes directories and returns the one that holds them.
+func tree(t testing.TB, dirs ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range dirs {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func write(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// env is an environment of the given pairs.
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
 
 // wish is what a person, or an agent, writes about one project; the model of this test works on wishes alone.
 type wish struct {
@@ -132,14 +165,14 @@ func TestG38ReloadNeverWidens(t *testing.T) {
 			}
 		}
 		var stored []byte // what the state directory holds
-		in := Input{File: file, Getenv: env("HOME", top), Cwd: top, Accepted: func(string) ([]byte, error) {
+		in := config.Input{File: file, Getenv: env("HOME", top), Cwd: top, Accepted: func(string) ([]byte, error) {
 			if stored == nil {
 				return nil, fs.ErrNotExist
 			}
 			return stored, nil
 		}}
 		at := int64(0)
-		accept := func(c *Config) {
+		accept := func(c *config.Config) {
 			at++
 			var err error
 			if stored, err = c.Accept(time.Unix(at, 0)); err != nil {
@@ -153,13 +186,13 @@ func TestG38ReloadNeverWidens(t *testing.T) {
 		var r *Reloader
 		var inForce []rootbound.Project
 		// Without projects the client's roots are granted whole, if everybody meant that.
-		mode := func(t *rapid.T, c *Config) {
+		mode := func(t *rapid.T, c *config.Config) {
 			if c.Roots.Mode == "client" && (len(accepted) > 0 || len(said) > 0) {
 				t.Fatalf("the client may declare any root: accepted %+v, said %+v", accepted, said)
 			}
 		}
 		start := func(t *rapid.T) {
-			c, _, err := Load(in)
+			c, _, err := config.Load(in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +243,7 @@ func TestG38ReloadNeverWidens(t *testing.T) {
 				if broken {
 					return // there is nothing to accept
 				}
-				c, _, err := Load(Input{File: file, Getenv: env("HOME", top), Cwd: top})
+				c, _, err := config.Load(config.Input{File: file, Getenv: env("HOME", top), Cwd: top})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -266,12 +299,12 @@ func TestG38ReloadNeverWidens(t *testing.T) {
 func TestWatch(t *testing.T) {
 	dir := tree(t)
 	file := write(t, dir+"/c.yaml", "relative: first\n")
-	c, _, err := Load(Input{File: file, Getenv: env()})
+	c, _, err := config.Load(config.Input{File: file, Getenv: env()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := dir + "/other"
-	w := c.Watch(other)
+	w := NewWatch(c, other)
 	expect := func(what string, want ...bool) {
 		t.Helper()
 		for i, b := range want {
@@ -297,11 +330,11 @@ func TestWatch(t *testing.T) {
 
 	// What changed between the reading and the first look is told.
 	write(t, file, "relative: first\n")
-	if c, _, err = Load(Input{File: file, Getenv: env()}); err != nil {
+	if c, _, err = config.Load(config.Input{File: file, Getenv: env()}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, file, "relative: unique # longer\n")
-	w = c.Watch()
+	w = NewWatch(c)
 	expect("before the watch", true, false)
 }
 
@@ -309,8 +342,8 @@ func TestWatch(t *testing.T) {
 func TestReloaderSays(t *testing.T) {
 	dir := tree(t, "p", "q")
 	file := write(t, dir+"/c.yaml", "projects: [{dir: p}]\n")
-	in := Input{File: file, Getenv: env(), Cwd: dir}
-	c, _, err := Load(in)
+	in := config.Input{File: file, Getenv: env(), Cwd: dir}
+	c, _, err := config.Load(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,13 +386,13 @@ func TestConfinedReload(t *testing.T) {
 	dir := tree(t, "p", "q")
 	file := write(t, dir+"/c.yaml", "projects: [{dir: p, deny: x}]\n")
 	var stored []byte
-	in := Input{File: file, Getenv: env(), Cwd: dir, Accepted: func(string) ([]byte, error) {
+	in := config.Input{File: file, Getenv: env(), Cwd: dir, Accepted: func(string) ([]byte, error) {
 		if stored == nil {
 			return nil, fs.ErrNotExist
 		}
 		return stored, nil
 	}}
-	c, _, err := Load(in)
+	c, _, err := config.Load(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +404,7 @@ func TestConfinedReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, file, "projects: [{dir: p, rights: full}, {dir: q}]\n")
-	c, _, err = Load(Input{File: file, Getenv: env(), Cwd: dir})
+	c, _, err = config.Load(config.Input{File: file, Getenv: env(), Cwd: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +418,7 @@ func TestConfinedReload(t *testing.T) {
 	if len(c.Projects) != 1 || c.Projects[0].Rights != rootbound.ReadOnly || len(c.Projects[0].Deny) != 0 {
 		t.Errorf("%+v", c.Projects)
 	}
-	if len(lines) != 2 || !strings.HasSuffix(lines[0], waitsForRestart) || !strings.HasSuffix(lines[1], waitsForRestart) {
+	if len(lines) != 2 || !strings.HasSuffix(lines[0], config.WaitsForRestart) || !strings.HasSuffix(lines[1], config.WaitsForRestart) {
 		t.Errorf("%q", lines)
 	}
 }
