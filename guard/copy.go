@@ -2,12 +2,11 @@ package guard
 
 import (
 	"context"
-	"io/fs"
 	"path"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -17,7 +16,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	if err != nil {
 		return err
 	}
-	if err := g.spelledRule(t, p, false); err != nil {
+	if err := t.j.Spelled(p, false); err != nil {
 		return err
 	}
 	if err := t.use.CheckRoot(p.Grant, true); err != nil {
@@ -28,30 +27,30 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, true)
 	if err != nil {
-		return g.veil(t, p, err, false)
+		return t.j.Veil(p, err, false)
 	}
 	t.entry = e
 	if err := g.judgeDest(t, q); err != nil {
 		return atDest(t, err)
 	}
-	if err := t.stays(e, p); err != nil {
+	if err := judge.Stays(e, p); err != nil {
 		return err
 	}
-	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	if t.obj, err = e.Open(beneath.Any); err != nil {
 		t.obj = nil
-		return g.veil(t, p, err, false)
+		return t.j.Veil(p, err, false)
 	}
 	t.src = t.obj.Info()
 	if t.project.DenyMounts && t.obj.Crossed() {
-		return t.mounts()
+		return t.j.Mounts()
 	}
-	if err := g.judgeReached(t, t.project, t.rel, t.src, e.At(), false); err != nil {
+	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), false); err != nil {
 		return err
 	}
-	if err := g.holdsUs(t, e.At(), t.src.ID); err != nil {
+	if err := t.j.Holds(e.At(), t.src.ID); err != nil {
 		return err
 	}
 	if err := g.appears(t); err != nil {
@@ -67,12 +66,12 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 		return atDest(t, refuse(rootbound.PathInvalid, "same_object"))
 	}
 	if !t.src.Mode.IsDir() {
-		return t.copyable(t.src, rules.IsGitFile(path.Base(t.rel)))
+		return t.j.Copyable(t.tree(), t.src, path.Base(t.rel))
 	}
-	if err := g.head(t, t.destProject, t.destRel); err != nil {
+	if err := t.j.Head(t.destProject, t.destRel); err != nil {
 		return atDest(t, err)
 	}
-	return g.judgeTree(ctx, t, e, nil)
+	return t.judgeTree(ctx)
 }
 
 // copyRights: the source is read, its tree listed too; appearing needs create and replacing write; a copy between roots
@@ -96,25 +95,6 @@ func (t *Target) copyRights(p, q spelling.Place) error {
 		return atDest(t, err)
 	}
 	return nil
-}
-
-// copyable refuses what a copy does not bring to another spelling.Place, and what the limits of both projects forbid.
-func (t *Target) copyable(i beneath.Info, gitFile bool) error {
-	kind := i.Mode.Type()
-	switch {
-	case kind&fs.ModeSymlink != 0:
-		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "there is a link, and a copy never makes links", Next: "Copy the files and directories without it."}
-	case kind == fs.ModeDir:
-		return nil
-	case kind != 0:
-		return refuse(rootbound.SpecialFile, "")
-	case gitFile:
-		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "there is a .git file, which points at a repository elsewhere", Next: "Copy the files and directories without it."}
-	}
-	if err := t.readable(i); err != nil {
-		return err
-	}
-	return t.writable(i.Size)
 }
 
 // writable refuses a file that is too large for the project where it would appear.

@@ -16,7 +16,7 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	t.entry = e
 	if err := g.takes(t, p); err != nil {
@@ -27,7 +27,7 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 		return err
 	}
 	if t.project.DenyMounts && e.Crossed() {
-		return t.mounts()
+		return t.j.Mounts()
 	}
 	if t.src.ID.Mount != e.Key().Dir.Mount {
 		return &rootbound.Error{Reason: rootbound.CrossDevice, Detail: "a mount point is not deleted", Next: "Delete what lies in it part by part."}
@@ -43,11 +43,11 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 		}
 		return nil
 	}
-	if err := g.head(t, t.project, t.rel); err != nil {
+	if err := t.j.Head(t.project, t.rel); err != nil {
 		return err
 	}
 	if t.src.Mode.IsDir() && t.req.Recursive {
-		return g.judgeTree(ctx, t, e, nil)
+		return t.judgeTree(ctx)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/hang"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/pace"
 )
 
@@ -67,6 +69,10 @@ func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
 		return t, err
 	}
 	t.use, t.snap = use, use.Snapshot()
+	t.j = judge.Judge{Law: g.law, Snap: t.snap, Touch: t.touch}
+	if r.Contained {
+		t.j.Within = r.Root
+	}
 	if err := use.Stale(); err != nil {
 		return t, err
 	}
@@ -144,10 +150,7 @@ func (g *Guard) judgeLocked(ctx context.Context, t *Target) error {
 
 // lock waits for the locks of keys, which is waiting for another caller and not for the file system.
 func (g *Guard) lock(ctx context.Context, t *Target, keys []beneath.Key) (unlock func(), err error) {
-	t.stage.CompareAndSwap(working, waiting)
-	unlock, err = g.opt.Locks.Lock(ctx, keys...)
-	t.touch()
-	t.stage.CompareAndSwap(waiting, working)
+	t.pulse.Wait(func() { unlock, err = g.opt.Locks.Lock(ctx, keys...) })
 	switch stale := t.use.Stale(); {
 	case err == nil:
 		return unlock, nil
@@ -205,23 +208,19 @@ func (g *Guard) denied(ctx context.Context, t *Target, err error) {
 
 // watched runs perform in a worker of the project and gives up on it when the file system makes no progress.
 func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (err error, gaveUp bool) {
-	gate := g.gate(t)
-	select {
-	case gate <- struct{}{}:
-	default:
-		wait := time.NewTimer(g.opt.FSTimeout)
-		defer wait.Stop()
-		select {
-		case gate <- struct{}{}:
-		case <-ctx.Done():
-			return t.settle(ctx, context.Cause(ctx)), false
-		case <-wait.C:
-			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the project's file system is busy with calls that do not return", Retryable: true}, false
-		}
+	var id rootbound.RootID // of the project that the request names first
+	if places, err := g.spell(t, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
+		id = t.snap.Grants[places[0].Grant].Project.ID
+	}
+	leave, err := g.gates.Enter(ctx, id, g.opt.Workers, g.opt.FSTimeout)
+	if err == hang.ErrBusy {
+		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the project's file system is busy with calls that do not return", Retryable: true}, false
+	} else if err != nil {
+		return t.settle(ctx, err), false
 	}
 	done := make(chan error, 1)
 	release := t.use.Hold()
-	go func() { // ends when the kernel lets it; its place in gate bounds how many there are
+	go func() { // ends when the kernel lets it; the project's workers bound how many there are
 		var err error
 		defer func() {
 			if p := recover(); p != nil {
@@ -229,33 +228,12 @@ func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (e
 				t.complete(err)
 			}
 			release()
-			<-gate
+			leave()
 			done <- err
 		}()
 		err = perform()
 	}()
-	tick := time.NewTicker(max(g.opt.FSTimeout/8, time.Millisecond))
-	defer tick.Stop()
-	beat, since := t.beat.Load(), time.Now()
-	for {
-		select {
-		case err := <-done:
-			return err, false
-		case now := <-tick.C:
-			if b := t.beat.Load(); b != beat || t.stage.Load() == waiting {
-				beat, since = b, now
-				continue
-			}
-			if now.Sub(since) < g.opt.FSTimeout {
-				continue
-			}
-			if t.stage.CompareAndSwap(working, abandoned) {
-				return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; nothing was changed by this step", Retryable: true}, true
-			}
-			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; whether the change happened is not known",
-				Next: "Look at the file before the call is sent again."}, true
-		}
-	}
+	return t.pulse.Await(done, g.opt.FSTimeout)
 }
 
 // giveUp refuses without touching what the worker owns. If the worker had not decided yet, this is the decision.
@@ -268,19 +246,6 @@ func (g *Guard) giveUp(t *Target, err error) error {
 	out := *err.(*rootbound.Error)
 	out.Op, out.Path, out.Decision = t.req.Op, t.req.Path, t.rec.ID
 	return &out
-}
-
-// gate holds the workers of the project that the request names first.
-func (g *Guard) gate(t *Target) chan struct{} {
-	var id rootbound.RootID
-	if places, err := g.spell(t, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
-		id = t.snap.Grants[places[0].Grant].Project.ID
-	}
-	if c, ok := g.gates.Load(id); ok {
-		return c.(chan struct{})
-	}
-	c, _ := g.gates.LoadOrStore(id, make(chan struct{}, g.opt.Workers))
-	return c.(chan struct{})
 }
 
 // paceDenial slows a denial that is one too many.

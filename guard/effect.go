@@ -52,15 +52,13 @@ func (t *Target) Commit(publish func() error) error {
 }
 
 func (t *Target) lease(publish func() error) error {
-	if !t.stage.CompareAndSwap(working, committing) {
+	var err error
+	if !t.pulse.Commit(func() { err = t.use.Commit(publish) }) {
 		return t.Stale()
 	}
-	err := t.use.Commit(publish)
 	if err == nil {
 		t.committed = true
 	}
-	t.touch()
-	t.stage.CompareAndSwap(committing, working)
 	return err
 }
 
@@ -73,7 +71,7 @@ func (t *Target) Mkdir() (made int, err error) {
 	if err := t.use.CheckRoot(t.grant, true); err != nil {
 		return 0, err
 	}
-	o, made, err := t.mkdirAll(t.place)
+	o, made, err := t.j.MkdirAll(t.mayCreate, t.place, t.lease)
 	if err != nil {
 		t.made = made // the refusal tells it
 		return made, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -44,14 +44,14 @@ func (g *Guard) destPlace(t *Target) (spelling.Place, error) {
 // takes judges the entry that moves or goes: what it holds is t.src afterwards.
 func (g *Guard) takes(t *Target, p spelling.Place) (err error) {
 	e := t.entry
-	if err := t.stays(e, p); err != nil {
+	if err := judge.Stays(e, p); err != nil {
 		return err
 	}
 	if t.src, err = e.Lstat(); err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	// A directory that is itself a project is met as an entry of the outer one: its mark is its own.
-	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	switch t.src.Mode.Type() {
@@ -59,67 +59,38 @@ func (g *Guard) takes(t *Target, p spelling.Place) (err error) {
 	default:
 		return refuse(rootbound.SpecialFile, "")
 	}
-	if err := g.judgeReached(t, t.project, t.rel, t.src, e.At(), true); err != nil {
+	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), true); err != nil {
 		return err
 	}
-	return g.holdsUs(t, e.At(), t.src.ID)
-}
-
-// holdsUs refuses to take what stands above our own files, links and missing directories too, and what is or holds a
-// project or a root.
-func (g *Guard) holdsUs(t *Target, at beneath.Ref, id beneath.ObjectID) error {
-	abs := t.absolute(at)
-	if len(g.own.Below(abs)) > 0 {
-		return t.rule(ownRule)
-	}
-	for r := range t.roots() {
-		if r.ID().Same(id) || strings.HasPrefix(r.Path(), strings.TrimRight(abs, "/")+"/") {
-			return refuse(rootbound.ProjectInside, "")
-		}
-	}
-	return nil
-}
-
-// roots are the directories of all projects and approved roots.
-func (t *Target) roots() func(yield func(*beneath.Root) bool) {
-	return func(yield func(*beneath.Root) bool) {
-		for i := range t.snap.Marks {
-			if !yield(t.snap.Marks[i].Root) {
-				return
-			}
-		}
-		for i := range t.snap.Grants {
-			if !yield(t.snap.Grants[i].Root) {
-				return
-			}
-		}
-	}
+	return t.j.Holds(e.At(), t.src.ID)
 }
 
 // judgeDest resolves the destination. Parents that are missing are judged where they may be made.
 func (g *Guard) judgeDest(t *Target, q spelling.Place) error {
 	d, err := t.snap.Set.Entry(beneath.Ref{Root: q.Grant, Path: q.Rest}, false)
 	if t.req.Parents && rootbound.ReasonOf(err) == rootbound.ParentMissing {
-		t.destAt, t.destProject, t.destRel, err = g.lacking(t, q)
+		if t.destAt, t.destProject, t.destRel, err = t.j.Lacking(t.mayCreate, q); err == nil {
+			t.missing = &q
+		}
 		return err
 	}
 	if err != nil {
-		return g.veil(t, q, err, true)
+		return t.j.Veil(q, err, true)
 	}
 	t.dest, t.destAt = d, d.At()
-	if err := t.stays(d, q); err != nil {
+	if err := judge.Stays(d, q); err != nil {
 		return err
 	}
-	return t.locate(d.At(), d.Mark(), d.Linked(), &t.destProject, &t.destRel)
+	return t.j.Locate(d.At(), d.Mark(), d.Linked(), &t.destProject, &t.destRel)
 }
 
 // appears judges the destination as the place where something of the source's kind appears.
 func (g *Guard) appears(t *Target) error {
-	if err := g.judgeReached(t, t.destProject, t.destRel, beneath.Info{Mode: t.src.Mode}, t.destAt, true); err != nil {
+	if err := t.j.Reached(t.destProject, t.destRel, beneath.Info{Mode: t.src.Mode}, t.destAt, true); err != nil {
 		return err
 	}
-	if len(g.own.Below(t.absolute(t.destAt))) > 0 { // nothing is put in the place of what stands above our own files
-		return t.rule(ownRule)
+	if err := t.j.OursBelow(t.destAt); err != nil { // nothing is put in the place of what stands above our own files
+		return err
 	}
 	if from := t.entry.At(); t.missing != nil && from.Root == t.destAt.Root && strings.HasPrefix(t.destAt.Path, from.Path+"/") {
 		return refuse(rootbound.PathInvalid, "into_itself") // else the directories above it would be made first
@@ -157,19 +128,9 @@ func (g *Guard) judgeOld(ctx context.Context, t *Target) error {
 	default:
 		return refuse(rootbound.SpecialFile, "")
 	}
-	if g.own.Object(old.ID) {
-		return t.rule(ownRule)
-	}
-	t.old = &old
-	return g.otherNames(ctx, t, t.destProject, t.destRel, t.destAt, old)
-}
-
-// head refuses a directory, or a link that may lead to one, that begins a longer pattern: it cannot be moved, deleted or
-// be a destination.
-func (g *Guard) head(t *Target, project *rootbound.Project, rel string) error {
-	pol, err := g.policy(project)
-	if err != nil {
+	if err := t.j.OursIs(old.ID); err != nil {
 		return err
 	}
-	return t.rule(pol.Move(rules.Fold(rel)))
+	t.old = &old
+	return t.j.OtherNames(ctx, t.destProject, t.destRel, t.destAt, old)
 }

@@ -13,16 +13,16 @@ package guard
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard/entrylock"
+	"github.com/rootbound/rootbound/guard/hang"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/own"
 	"github.com/rootbound/rootbound/guard/pace"
-	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // Locks serializes changes of directory entries; an implementation takes the keys in byte order. Lock waits until all are
@@ -43,9 +43,6 @@ type Journal interface {
 // Own is a file or directory of this program: no project reaches it (contract §5, Own files).
 type Own = own.File
 
-// ownRule names the one rule that no configuration lifts.
-var ownRule = &rules.Rule{ID: "own_files", Lift: "nothing lifts it: these are the files of rootbound itself"}
-
 // Options of a Guard. The zero value keeps no records, locks in this process only, and takes the contract's defaults.
 type Options struct {
 	Sink      decision.Sink
@@ -64,13 +61,12 @@ type Options struct {
 
 // Guard is safe for concurrent use.
 type Guard struct {
-	opt      Options
-	policies sync.Map // *rootbound.Project → *rules.Policy
-	own      *own.Files
-	pace     pace.Pacer
-	gates    sync.Map // rootbound.RootID → chan struct{}
-	ids      *decision.IDs
-	names    [1 << 8][]string // of each set of rights, for records
+	opt   Options
+	law   *judge.Law
+	pace  pace.Pacer
+	gates hang.Gates
+	ids   *decision.IDs
+	names [1 << 8][]string // of each set of rights, for records
 }
 
 // New makes a Guard.
@@ -87,7 +83,7 @@ func New(o Options) *Guard {
 	if o.TreeLimit <= 0 {
 		o.TreeLimit = 50_000
 	}
-	g := &Guard{opt: o, own: own.New(o.Own), ids: decision.NewIDs()}
+	g := &Guard{opt: o, law: judge.NewLaw(own.New(o.Own)), ids: decision.NewIDs()}
 	for r := range g.names {
 		g.names[r] = rootbound.Rights(r).Names()
 	}
@@ -120,21 +116,4 @@ type Decision struct {
 	Rules   []string
 	Project rootbound.RootID
 	Path    string // reached, inside the project
-}
-
-func (g *Guard) policy(p *rootbound.Project) (*rules.Policy, error) {
-	if v, ok := g.policies.Load(p); ok {
-		return v.(*rules.Policy), nil
-	}
-	pol, err := rules.New(p)
-	if err != nil { // configuration is checked before it comes here; fail closed all the same
-		return nil, &rootbound.Error{Reason: rootbound.InternalError, Err: err}
-	}
-	n := 0
-	g.policies.Range(func(any, any) bool { n++; return n < 1024 })
-	if n >= 1024 { // client mode makes projects of roots: forget those of long ago
-		g.policies.Clear()
-	}
-	g.policies.Store(p, pol)
-	return pol, nil
 }

@@ -23,7 +23,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	t.entry = e
 	if err := g.judgeDest(t, q); err != nil {
@@ -61,14 +61,14 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 			return refuse(rootbound.OutsideRoot, "from there the link would lead out")
 		}
 	}
-	if err := g.head(t, t.project, t.rel); err != nil {
+	if err := t.j.Head(t.project, t.rel); err != nil {
 		return err
 	}
-	if err := g.head(t, t.destProject, t.destRel); err != nil {
+	if err := t.j.Head(t.destProject, t.destRel); err != nil {
 		return atDest(t, err)
 	}
 	if kind == fs.ModeDir {
-		return g.judgeTree(ctx, t, e, nil)
+		return t.judgeTree(ctx)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -50,13 +51,13 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 		return err
 	}
 	if err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	defer e.Close()
-	if err := t.stays(e, p); err != nil {
+	if err := judge.Stays(e, p); err != nil {
 		return err
 	}
-	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	now, err := e.Lstat()
@@ -64,10 +65,10 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 	case rootbound.ReasonOf(err) == rootbound.NotFound:
 		now = beneath.Info{}
 	case err != nil:
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	// Judged before it is opened, so that what is denied is denied whether or not it is there.
-	if err := g.judgeReached(t, t.project, t.rel, now, e.At(), true); err != nil {
+	if err := t.j.Reached(t.project, t.rel, now, e.At(), true); err != nil {
 		return err
 	}
 	t.need |= t.req.Need
@@ -83,11 +84,11 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 	}
 	o, err := e.Open(beneath.File)
 	if err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	t.obj = o
 	if t.project.DenyMounts && o.Crossed() {
-		return t.mounts()
+		return t.j.Mounts()
 	}
-	return t.readable(o.Info())
+	return t.j.Readable(t.project, o.Info())
 }

@@ -83,7 +83,7 @@ func (t *Target) record(err error) error {
 			r.DestRoot = t.destProject.ID
 		}
 	}
-	r.Decision, r.Reason, r.Detail, r.Rules = verdict(err), "", "", t.rules
+	r.Decision, r.Reason, r.Detail, r.Rules = verdict(err), "", "", t.j.Rules
 	if err != nil {
 		if r.Canonical == "" {
 			r.Canonical = "refused"

@@ -3,13 +3,11 @@ package guard
 import (
 	"context"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/guard/rules"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -63,7 +61,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Pl
 	var at spelling.Place
 	var first error
 	for _, p := range places {
-		if err := g.spelledRule(t, p, false); err != nil {
+		if err := t.j.Spelled(p, false); err != nil {
 			first = worse(first, err)
 			continue
 		}
@@ -71,9 +69,9 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Pl
 			first = worse(first, err)
 			continue
 		}
-		o, canonical, err := g.open(ctx, t, p, how)
+		o, canonical, err := t.j.Open(ctx, p, how)
 		if err != nil {
-			first = worse(first, g.veil(t, p, err, false))
+			first = worse(first, t.j.Veil(p, err, false))
 			continue
 		}
 		if found != nil {
@@ -101,127 +99,21 @@ func worse(a, b error) error {
 	return a
 }
 
-// open opens a place; where the exact name is missing, the one entry of the same directory that is listed as it was
-// sent, or that is its NFC equivalent, stands for it (reads only).
-func (g *Guard) open(ctx context.Context, t *Target, p spelling.Place, how beneath.How) (*beneath.Object, string, error) {
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, how)
-	if err == nil {
-		return o, "", nil
-	}
-	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.Rest, '\\') >= 0 || !asciiOnly(p.Rest)) {
-		if rest, canonical, ok := g.otherName(ctx, t, p); ok {
-			if o, err2 := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: rest}, how); err2 == nil {
-				return o, canonical, nil
-			}
-		}
-	}
-	return nil, "", err
-}
-
 // acceptObject judges what was reached.
 func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
-	if err := t.locate(o.At(), o.Mark(), o.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Locate(o.At(), o.Mark(), o.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	info := o.Info()
-	if err := g.judgeReached(t, t.project, t.rel, info, o.At(), false); err != nil {
+	if err := t.j.Reached(t.project, t.rel, info, o.At(), false); err != nil {
 		return err
 	}
 	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
-		if err := t.readable(info); err != nil {
+		if err := t.j.Readable(t.project, info); err != nil {
 			return err
 		}
 	}
 	return t.right(t.project, t.need|t.req.Need)
-}
-
-// readable refuses to read a file that has several names or is too large, where the project says so.
-func (t *Target) readable(info beneath.Info) error {
-	if t.project.MaxRead > 0 && info.Size > t.project.MaxRead {
-		return refuse(rootbound.TooLarge, "max_read of the project")
-	}
-	if !t.project.DenyHardlinks || info.Links < 2 {
-		return nil
-	}
-	t.rules = []string{"hardlinks"}
-	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "hardlinks", Next: "Use another path; the operator can allow files with several names with hardlinks: allow."}
-}
-
-// locate finds the innermost project an object lies in and its path there. Nested projects are told by identity; their
-// paths by the canonical paths of held roots, which are checked to be where they were. linked tells that a symbolic link
-// was followed on the way: where the request is contained it may not have led into another project.
-func (t *Target) locate(at beneath.Ref, mark int, linked bool, project **rootbound.Project, rel *string) error {
-	gr := &t.snap.Grants[at.Root]
-	*project, *rel = gr.Project, join(gr.Prefix, at.Path)
-	if err := t.innermost(at, mark, project, rel); err != nil {
-		return err
-	}
-	if t.req.Contained && linked && string((*project).ID) != t.req.Root {
-		return refuse(rootbound.OutsideRoot, "")
-	}
-	return nil
-}
-
-// innermost corrects what the grant says by the mark of a project inside it.
-func (t *Target) innermost(at beneath.Ref, mark int, project **rootbound.Project, rel *string) error {
-	gr := &t.snap.Grants[at.Root]
-	if mark < 0 || t.snap.Marks[mark].Project == gr.Project {
-		return nil
-	}
-	m := t.snap.Marks[mark]
-	granted := func(g authority.Grant) bool { return g.Project == m.Project }
-	if !slices.ContainsFunc(t.snap.Grants, granted) { // taken back, or not active: the outer project does not speak for it
-		return refuse(rootbound.OutsideRoot, "")
-	}
-	inner, ok := strings.CutPrefix(m.Root.Path(), strings.TrimRight(gr.Root.Path(), "/")+"/")
-	if !ok {
-		return refuse(rootbound.RootReplaced, "")
-	}
-	rest, ok := strings.CutPrefix(at.Path, inner)
-	if !ok || rest != "" && rest[0] != '/' {
-		return refuse(rootbound.RootReplaced, "")
-	}
-	*project, *rel = m.Project, strings.TrimPrefix(rest, "/")
-	return nil
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	if b == "" {
-		return a
-	}
-	return a + "/" + b
-}
-
-// judgeReached judges an object by where it is, whoever named it: rules of its project and our own files.
-func (g *Guard) judgeReached(t *Target, project *rootbound.Project, rel string, info beneath.Info, at beneath.Ref, mutation bool) error {
-	if g.own.Any() && (g.own.Object(info.ID) || g.own.Path(t.absolute(at))) {
-		return t.rule(ownRule)
-	}
-	pol, err := g.policy(project)
-	if err != nil {
-		return err
-	}
-	folded := rules.Fold(rel)
-	if mutation {
-		return t.rule(pol.Mutate(folded, info.Mode.IsDir()))
-	}
-	return t.rule(pol.Read(folded, info.Mode.IsDir()))
-}
-
-// absolute is the canonical path of what was reached: compared with our own files, never shown.
-func (t *Target) absolute(at beneath.Ref) string {
-	return strings.TrimRight(t.snap.Grants[at.Root].Root.Path(), "/") + "/" + at.Path
-}
-
-func (t *Target) rule(r *rules.Rule) error {
-	if r == nil {
-		return nil
-	}
-	t.rules = []string{r.ID}
-	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: r.ID, Next: "Use another path; " + r.Lift + "."}
 }
 
 // judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.
@@ -234,13 +126,13 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 		return g.judgeBelowMissing(t, p)
 	}
 	if err != nil {
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	t.entry = e
-	if err := t.stays(e, p); err != nil {
+	if err := judge.Stays(e, p); err != nil {
 		return err
 	}
-	if err := t.locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
 		return err
 	}
 	o, err := e.Open(beneath.File)
@@ -248,19 +140,19 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 	case err == nil:
 		t.obj = o
 	case rootbound.ReasonOf(err) != rootbound.NotFound:
-		return g.veil(t, p, err, true)
+		return t.j.Veil(p, err, true)
 	}
 	var info beneath.Info
 	if t.obj != nil {
 		info = t.obj.Info()
 		if t.project.DenyMounts && t.obj.Crossed() {
-			return t.mounts()
+			return t.j.Mounts()
 		}
 	}
-	if err := g.judgeReached(t, t.project, t.rel, info, e.At(), true); err != nil {
+	if err := t.j.Reached(t.project, t.rel, info, e.At(), true); err != nil {
 		return err
 	}
-	if err := g.otherNames(ctx, t, t.project, t.rel, e.At(), info); err != nil {
+	if err := t.j.OtherNames(ctx, t.project, t.rel, e.At(), info); err != nil {
 		return err
 	}
 	switch {
@@ -269,7 +161,7 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 		if t.obj == nil {
 			return refuse(rootbound.NotFound, "")
 		}
-		if err := t.readable(info); err != nil {
+		if err := t.j.Readable(t.project, info); err != nil {
 			return err
 		}
 	case t.obj == nil:
@@ -288,23 +180,10 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 
 // mutable checks what a change needs before it is resolved: the spelling's rules and that the root is where it was.
 func (g *Guard) mutable(t *Target, p spelling.Place) error {
-	if err := g.spelledRule(t, p, true); err != nil {
+	if err := t.j.Spelled(p, true); err != nil {
 		return err
 	}
 	return t.use.CheckRoot(p.Grant, true)
-}
-
-// stays refuses a change that arrived in another root than the one it named: links do not carry mutations out.
-func (t *Target) stays(e *beneath.Entry, p spelling.Place) error {
-	if e.At().Root != p.Grant {
-		return refuse(rootbound.OutsideRoot, "the link leads into another root")
-	}
-	return nil
-}
-
-func (t *Target) mounts() error {
-	t.rules = []string{"mounts"}
-	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "mounts", Next: "Use another path; the operator can allow mount points with mounts: allow."}
 }
 
 // judgeMkdir resolves a directory to be made: what exists is only looked at, what is missing is judged one by one when it
@@ -332,18 +211,9 @@ func (g *Guard) judgeMkdir(t *Target, p spelling.Place) error {
 		}
 		return nil
 	}
-	if err = g.veil(t, p, err, true); rootbound.ReasonOf(err) != rootbound.NotFound {
+	if err = t.j.Veil(p, err, true); rootbound.ReasonOf(err) != rootbound.NotFound {
 		return err
 	}
-	t.rel = join(t.snap.Grants[p.Grant].Prefix, strings.TrimPrefix(path.Clean("/"+p.Rest), "/"))
+	t.rel = strings.TrimPrefix(path.Join("/", t.snap.Grants[p.Grant].Prefix, path.Clean("/"+p.Rest)), "/")
 	return t.right(t.project, t.need|t.req.Need)
-}
-
-func asciiOnly(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

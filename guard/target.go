@@ -10,15 +10,9 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/hang"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
-)
-
-// Stages of a target, for the watch over a file system that does not answer.
-const (
-	working int32 = iota
-	waiting
-	committing
-	abandoned
 )
 
 // Target is what was checked, and the only source of handles. It lives as long as the work it is given to. Not safe for
@@ -34,7 +28,7 @@ type Target struct {
 	project *rootbound.Project // innermost
 	rel     string             // reached path inside the project
 	need    rootbound.Rights
-	rules   []string
+	j       judge.Judge
 
 	obj    *beneath.Object
 	entry  *beneath.Entry
@@ -73,12 +67,11 @@ type Target struct {
 	recObj, recParent, recDest decision.Object
 	completed, committed       bool
 	allowed, recorded          atomic.Bool
-	beat                       atomic.Int64
-	stage                      atomic.Int32
+	pulse                      hang.Pulse
 }
 
 // touch tells the watch that the file system answered.
-func (t *Target) touch() { t.head().beat.Add(1) }
+func (t *Target) touch() { t.head().pulse.Touch() }
 
 func (t *Target) head() *Target {
 	if t.lead != nil {
@@ -112,7 +105,7 @@ func (t *Target) Path() string { return t.rel }
 func (t *Target) Decision() Decision { return t.decide(nil) }
 
 func (t *Target) decide(err error) Decision {
-	d := Decision{ID: t.rec.ID, Rules: t.rules, Path: t.rel}
+	d := Decision{ID: t.rec.ID, Rules: t.j.Rules, Path: t.rel}
 	if t.project != nil {
 		d.Project = t.project.ID
 	}
@@ -126,7 +119,7 @@ func (t *Target) decide(err error) Decision {
 
 // Stale is nil while the generation is current: one atomic load, for loops.
 func (t *Target) Stale() error {
-	if t.head().stage.Load() == abandoned {
+	if t.head().pulse.Abandoned() {
 		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system did not answer in time", Retryable: true}
 	}
 	return t.use.Stale()
@@ -196,7 +189,10 @@ func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Nod
 
 // shown passes on to visit what a walk shows, and counts.
 func (t *Target) shown(visit func(*beneath.Node) (beneath.Step, error)) (func(*beneath.Node) (beneath.Step, error), error) {
-	see, err := t.seer()
+	if t.obj == nil {
+		return nil, refuse(rootbound.NotADirectory, "")
+	}
+	see, err := t.j.Shown(t.obj, t.project, t.rel, t.need)
 	return func(n *beneath.Node) (beneath.Step, error) {
 		if err := t.Stale(); err != nil {
 			return beneath.Stop, err
@@ -209,51 +205,6 @@ func (t *Target) shown(visit func(*beneath.Node) (beneath.Step, error)) (func(*b
 		t.entries++
 		return visit(n)
 	}, err
-}
-
-// seer decides which entries a walk shows. Their ancestors were judged before them.
-func (t *Target) seer() (func(*beneath.Node) bool, error) {
-	if t.obj == nil {
-		return nil, refuse(rootbound.NotADirectory, "")
-	}
-	pol, err := t.g.policy(t.project)
-	if err != nil {
-		return nil, err
-	}
-	t.obj.Show(t.mayShow)
-	own := t.g.own.Below(t.absolute(t.obj.At()))
-	nested := len(t.snap.Marks) > 1
-	return func(n *beneath.Node) bool {
-		p, pp := t.project, pol
-		if nested {
-			if m := n.Mark(); m >= 0 && t.snap.Marks[m].Project != t.project {
-				var rel string
-				if t.locate(n.At(), m, false, &p, &rel) != nil || !p.Rights.Has(t.need) {
-					return false
-				}
-				if pp, err = t.g.policy(p); err != nil {
-					return false
-				}
-				if rel == "" { // the inner project itself
-					return true
-				}
-				return pp.Node(n.Name(), n.Type().IsDir(), func() string { return rel }) == nil
-			}
-		}
-		if own != nil && own[n.Rel()] {
-			return false
-		}
-		return pp.Node(n.Name(), n.Type().IsDir(), func() string { return join(t.rel, n.Rel()) }) == nil
-	}, nil
-}
-
-// mayShow decides whether what a link reaches may be described: not where rights, rules or own files hide it.
-func (t *Target) mayShow(reached *beneath.Object) bool {
-	probe := Target{g: t.g, snap: t.snap}
-	var p *rootbound.Project
-	var rel string
-	return t.locate(reached.At(), reached.Mark(), true, &p, &rel) == nil && p.Rights.Has(t.need) &&
-		t.g.judgeReached(&probe, p, rel, reached.Info(), reached.At(), false) == nil
 }
 
 func (t *Target) keys() []beneath.Key {
@@ -275,7 +226,7 @@ func (t *Target) drop() {
 	if t.dest != nil {
 		t.dest.Close()
 	}
-	t.obj, t.entry, t.dest, t.src, t.old, t.rules, t.missing = nil, nil, nil, beneath.Info{}, nil, nil, nil
+	t.obj, t.entry, t.dest, t.src, t.old, t.j.Rules, t.missing = nil, nil, nil, beneath.Info{}, nil, nil, nil
 	t.rec.Canonical = ""
 }
 

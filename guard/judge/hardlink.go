@@ -1,4 +1,4 @@
-package guard
+package judge
 
 import (
 	"context"
@@ -17,14 +17,14 @@ const (
 	maxEntries = 256
 )
 
-// otherNames refuses to write a file of several names if one of them is where a rule's objects stand: beside it or beside a
+// OtherNames refuses to write a file of several names if one of them is where a rule's objects stand: beside it or beside a
 // directory above it. Nothing is ever written in place, so the other name would keep what it holds; the caller believes that
 // it would not. Names that no literal pattern tells are not found (docs/rules.md).
-func (g *Guard) otherNames(ctx context.Context, t *Target, project *rootbound.Project, rel string, at beneath.Ref, i beneath.Info) error {
+func (j *Judge) OtherNames(ctx context.Context, project *rootbound.Project, rel string, at beneath.Ref, i beneath.Info) error {
 	if i.Links < 2 || !i.Mode.IsRegular() {
 		return nil
 	}
-	pol, err := g.policy(project)
+	pol, err := j.Law.Policy(project)
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (g *Guard) otherNames(ctx context.Context, t *Target, project *rootbound.Pr
 			if !k.Anywhere && n < above {
 				continue
 			}
-			if g.isAt(ctx, t, beneath.Ref{Root: at.Root, Path: join(dir, k.Path)}, k.Tree, i) {
-				return t.rule(k.Rule)
+			if j.isAt(ctx, beneath.Ref{Root: at.Root, Path: join(dir, k.Path)}, k.Tree, i) {
+				return j.Rule(k.Rule)
 			}
 		}
-		t.touch()
+		j.Touch()
 	}
 	return nil
 }
@@ -51,8 +51,8 @@ func (g *Guard) otherNames(ctx context.Context, t *Target, project *rootbound.Pr
 var errFound = errors.New("found")
 
 // isAt reports whether what stands at a place, or in the directory there, is the object i.
-func (g *Guard) isAt(ctx context.Context, t *Target, at beneath.Ref, tree bool, i beneath.Info) bool {
-	e, err := t.snap.Set.Entry(at, false)
+func (j *Judge) isAt(ctx context.Context, at beneath.Ref, tree bool, i beneath.Info) bool {
+	e, err := j.Snap.Set.Entry(at, false)
 	if err != nil {
 		return false
 	}

@@ -1,4 +1,4 @@
-package guard
+package judge
 
 import (
 	"context"
@@ -11,14 +11,31 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Open opens a place; where the exact name is missing, the one entry of the same directory that is listed as it was
+// sent, or that is its NFC equivalent, stands for it (reads only).
+func (j *Judge) Open(ctx context.Context, p spelling.Place, how beneath.How) (*beneath.Object, string, error) {
+	o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, how)
+	if err == nil {
+		return o, "", nil
+	}
+	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.Rest, '\\') >= 0 || !asciiOnly(p.Rest)) {
+		if rest, canonical, ok := j.otherName(ctx, p); ok {
+			if o, err2 := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: rest}, how); err2 == nil {
+				return o, canonical, nil
+			}
+		}
+	}
+	return nil, "", err
+}
+
 // otherName replaces missing names of a place by the one entry of their directory that is listed so, or that is equal in
 // NFC (contract §5: escaped name; case, normalization). Names that a rule hides stand for nothing.
-func (g *Guard) otherName(ctx context.Context, t *Target, p spelling.Place) (rest, canonical string, ok bool) {
-	pol, err := g.policy(t.snap.Grants[p.Grant].Project)
+func (j *Judge) otherName(ctx context.Context, p spelling.Place) (rest, canonical string, ok bool) {
+	pol, err := j.Law.Policy(j.Snap.Grants[p.Grant].Project)
 	if err != nil {
 		return "", "", false
 	}
-	prefix := t.snap.Grants[p.Grant].Prefix
+	prefix := j.Snap.Grants[p.Grant].Prefix
 	done := ""
 	for c := range strings.SplitSeq(p.Rest, "/") {
 		if c == "" || c == "." {
@@ -28,12 +45,12 @@ func (g *Guard) otherName(ctx context.Context, t *Target, p spelling.Place) (res
 			done = join(done, c)
 			continue
 		}
-		if o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: join(done, c)}, beneath.Handle); err == nil {
+		if o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: join(done, c)}, beneath.Handle); err == nil {
 			o.Close()
 			done = join(done, c)
 			continue
 		}
-		name, how, found := g.equivalent(ctx, t, pol, p.Grant, join(prefix, done), done, c)
+		name, how, found := j.equivalent(ctx, pol, p.Grant, join(prefix, done), done, c)
 		if !found {
 			return "", "", false
 		}
@@ -42,8 +59,8 @@ func (g *Guard) otherName(ctx context.Context, t *Target, p spelling.Place) (res
 	return done, canonical, canonical != ""
 }
 
-func (g *Guard) equivalent(ctx context.Context, t *Target, pol *rules.Policy, grant int, within, dir, want string) (name, how string, ok bool) {
-	d, err := t.snap.Set.Open(beneath.Ref{Root: grant, Path: dir}, beneath.Dir)
+func (j *Judge) equivalent(ctx context.Context, pol *rules.Policy, grant int, within, dir, want string) (name, how string, ok bool) {
+	d, err := j.Snap.Set.Open(beneath.Ref{Root: grant, Path: dir}, beneath.Dir)
 	if err != nil {
 		return "", "", false
 	}
@@ -73,4 +90,13 @@ func (g *Guard) equivalent(ctx context.Context, t *Target, pol *rules.Policy, gr
 		return beneath.Over, nil
 	})
 	return name, how, err == nil && hits == 1
+}
+
+func asciiOnly(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

@@ -1,4 +1,4 @@
-package guard
+package judge
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 // maxClimbs bounds the ".." of one path: what each climbs out of is judged.
 const maxClimbs = 64
 
-// spelledRule judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
+// Spelled judges the path as written: a spelling that would match is denied whether or not it exists. So is one that
 // passes through a denied name and climbs out again, as that would tell whether the name exists.
-func (g *Guard) spelledRule(t *Target, p spelling.Place, mutation bool) error {
+func (j *Judge) Spelled(p spelling.Place, mutation bool) error {
 	for i, n := 0, 0; ; {
 		at := strings.Index(p.Rest[i:], "..")
 		if at < 0 {
-			return g.textRule(t, p, mutation)
+			return j.text(p, mutation)
 		}
 		at, i = i+at, i+at+2
 		if at > 0 && p.Rest[at-1] != '/' || i < len(p.Rest) && p.Rest[i] != '/' {
@@ -29,57 +29,57 @@ func (g *Guard) spelledRule(t *Target, p spelling.Place, mutation bool) error {
 		if n++; n > maxClimbs {
 			return refuse(rootbound.LimitReached, "too many .. in the path")
 		}
-		if err := g.passed(t, spelling.Place{Grant: p.Grant, Rest: p.Rest[:at]}); err != nil {
+		if err := j.passed(spelling.Place{Grant: p.Grant, Rest: p.Rest[:at]}); err != nil {
 			return err
 		}
 	}
 }
 
 // passed judges a directory that a path climbs out of: as written, and where it leads.
-func (g *Guard) passed(t *Target, p spelling.Place) error {
-	if err := g.textRule(t, p, false); err != nil {
+func (j *Judge) passed(p spelling.Place) error {
+	if err := j.text(p, false); err != nil {
 		return err
 	}
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
+	o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err != nil {
 		return nil // the whole path meets it too, and is refused in its own words
 	}
 	defer o.Close()
 	var project *rootbound.Project
 	var rel string
-	if err := t.locate(o.At(), o.Mark(), o.Linked(), &project, &rel); err != nil {
+	if err := j.Locate(o.At(), o.Mark(), o.Linked(), &project, &rel); err != nil {
 		return err
 	}
-	return g.judgeReached(t, project, rel, o.Info(), o.At(), false)
+	return j.Reached(project, rel, o.Info(), o.At(), false)
 }
 
-// textRule applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
-func (g *Guard) textRule(t *Target, p spelling.Place, mutation bool) error {
-	gr := &t.snap.Grants[p.Grant]
-	project, at := gr.Project, p.Within(t.snap)
-	if len(t.snap.Marks) > 1 {
+// text applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
+func (j *Judge) text(p spelling.Place, mutation bool) error {
+	gr := &j.Snap.Grants[p.Grant]
+	project, at := gr.Project, p.Within(j.Snap)
+	if len(j.Snap.Marks) > 1 {
 		here := strings.TrimRight(gr.Root.Path(), "/") + strings.TrimSuffix(path.Clean("/"+p.Rest), "/")
 		longest := len(strings.TrimRight(gr.Root.Path(), "/"))
-		for _, m := range t.snap.Marks {
+		for _, m := range j.Snap.Marks {
 			inner := m.Root.Path()
 			if len(inner) > longest && (here == inner || strings.HasPrefix(here, inner+"/")) {
 				project, at, longest = m.Project, rules.Fold(strings.TrimPrefix(here[len(inner):], "/")), len(inner)
 			}
 		}
 	}
-	pol, err := g.policy(project)
+	pol, err := j.Law.Policy(project)
 	if err != nil {
 		return err
 	}
 	if mutation {
-		return t.rule(pol.Mutation(at))
+		return j.Rule(pol.Mutation(at))
 	}
-	return t.rule(pol.Access(at))
+	return j.Rule(pol.Access(at))
 }
 
-// veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
+// Veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
 // the rest of the spelling after it.
-func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) error {
+func (j *Judge) Veil(p spelling.Place, err error, mutation bool) error {
 	var e *rootbound.Error
 	if !errors.As(err, &e) {
 		return err
@@ -90,8 +90,8 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 	default:
 		return err
 	}
-	if t.req.Contained {
-		if lerr := g.leads(t, p); lerr != nil {
+	if j.Within != "" {
+		if lerr := j.leads(p); lerr != nil {
 			return lerr
 		}
 	}
@@ -101,7 +101,7 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 		if at == "" {
 			return err
 		}
-		entry, eerr := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: at}, true)
+		entry, eerr := j.Snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: at}, true)
 		if eerr != nil {
 			dir, name := path.Split(at)
 			if name == ".." { // its own name is met next
@@ -114,13 +114,13 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 		entry.Close()
 		var project *rootbound.Project
 		var rel string
-		if lerr := t.locate(reached, mark, linked, &project, &rel); lerr != nil {
+		if lerr := j.Locate(reached, mark, linked, &project, &rel); lerr != nil {
 			return lerr
 		}
-		if g.own.Path(t.absolute(reached)) {
-			return t.rule(ownRule)
+		if j.Law.own.Path(j.Absolute(reached)) {
+			return j.Ours()
 		}
-		pol, perr := g.policy(project)
+		pol, perr := j.Law.Policy(project)
 		if perr != nil {
 			return perr
 		}
@@ -130,7 +130,7 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 			r = pol.Mutation(folded)
 		}
 		if r != nil {
-			return t.rule(r)
+			return j.Rule(r)
 		}
 		return err
 	}
@@ -138,13 +138,13 @@ func (g *Guard) veil(t *Target, p spelling.Place, err error, mutation bool) erro
 }
 
 // leads refuses a path whose links lead into another project, whatever is wrong with what is there.
-func (g *Guard) leads(t *Target, p spelling.Place) error {
-	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
+func (j *Judge) leads(p spelling.Place) error {
+	o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err != nil {
 		return nil // what can be reached of it is judged name by name
 	}
 	defer o.Close()
 	var project *rootbound.Project
 	var rel string
-	return t.locate(o.At(), o.Mark(), o.Linked(), &project, &rel)
+	return j.Locate(o.At(), o.Mark(), o.Linked(), &project, &rel)
 }

@@ -1,0 +1,109 @@
+// Package hang bounds what a file system that does not answer can hold up (contract §4.7): the workers of a project, and the
+// time one operation may make no progress in.
+package hang
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Stages of an operation.
+const (
+	working int32 = iota
+	waiting       // for another caller, not for the file system
+	committing
+	abandoned
+)
+
+// Pulse is an operation's sign of life. The zero value is one that works. Safe for concurrent use.
+type Pulse struct {
+	beat  atomic.Int64
+	stage atomic.Int32
+}
+
+// Touch tells that the file system answered.
+func (p *Pulse) Touch() { p.beat.Add(1) }
+
+// Wait brackets a wait for another caller: it runs out of no time.
+func (p *Pulse) Wait(f func()) {
+	p.stage.CompareAndSwap(working, waiting)
+	f()
+	p.Touch()
+	p.stage.CompareAndSwap(waiting, working)
+}
+
+// Commit brackets an effect; ok is false, and f not run, if the operation was given up before.
+func (p *Pulse) Commit(f func()) (ok bool) {
+	if !p.stage.CompareAndSwap(working, committing) {
+		return false
+	}
+	f()
+	p.Touch()
+	p.stage.CompareAndSwap(committing, working)
+	return true
+}
+
+// Abandoned reports whether the operation was given up: it may commit nothing more.
+func (p *Pulse) Abandoned() bool { return p.stage.Load() == abandoned }
+
+// Await waits for done, and gives up when there is no sign of life for the time limit.
+func (p *Pulse) Await(done <-chan error, limit time.Duration) (err error, gaveUp bool) {
+	tick := time.NewTicker(max(limit/8, time.Millisecond))
+	defer tick.Stop()
+	beat, since := p.beat.Load(), time.Now()
+	for {
+		select {
+		case err := <-done:
+			return err, false
+		case now := <-tick.C:
+			if b := p.beat.Load(); b != beat || p.stage.Load() == waiting {
+				beat, since = b, now
+				continue
+			}
+			if now.Sub(since) < limit {
+				continue
+			}
+			if p.stage.CompareAndSwap(working, abandoned) {
+				return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; nothing was changed by this step", Retryable: true}, true
+			}
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "the file system does not answer; whether the change happened is not known",
+				Next: "Look at the file before the call is sent again."}, true
+		}
+	}
+}
+
+// ErrBusy is what Enter says when no worker becomes free in time.
+var ErrBusy = errors.New("no worker is free")
+
+// Gates bound the workers of each project. Safe for concurrent use.
+type Gates struct{ gates sync.Map } // rootbound.RootID → chan struct{}
+
+// Enter takes one of a project's workers, and waits for one up to the time limit: ErrBusy, or the cause of ctx's end.
+func (g *Gates) Enter(ctx context.Context, id rootbound.RootID, workers int, limit time.Duration) (leave func(), err error) {
+	c, ok := g.gates.Load(id)
+	if !ok {
+		c, _ = g.gates.LoadOrStore(id, make(chan struct{}, workers))
+	}
+	gate := c.(chan struct{})
+	leave = func() { <-gate }
+	select {
+	case gate <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	wait := time.NewTimer(limit)
+	defer wait.Stop()
+	select {
+	case gate <- struct{}{}:
+		return leave, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-wait.C:
+		return nil, ErrBusy
+	}
+}
