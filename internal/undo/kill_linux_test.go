@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -21,7 +22,7 @@ import (
 
 // The child of the tests below applies one patch on one thread, between two marks that a system-call trace shows.
 const (
-	childEnv  = "ROOTBOUND_UNDO_CHILD" // the directory that holds project and state
+	childEnv  = "ROOTBOUND_UNDO_CHILD" // what to do, the directory that holds the project, and the state directory
 	beginMark = "/rootbound-test-begins"
 	endMark   = "/rootbound-test-ends"
 )
@@ -34,11 +35,12 @@ func init() {
 }
 
 func TestMain(m *testing.M) {
-	dir := os.Getenv(childEnv)
-	if dir == "" {
+	f := strings.Fields(os.Getenv(childEnv))
+	if len(f) != 3 {
 		os.Exit(m.Run())
 	}
-	if err := child(dir); err != nil {
+	do := map[string]func(tmp, stateDir string) error{"apply": child, "full": full}[f[0]]
+	if err := do(f[1], f[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
 	}
@@ -46,8 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-func child(tmp string) error {
-	h, err := furnish(tmp, Options{})
+func child(tmp, stateDir string) error {
+	h, err := furnish(tmp, stateDir, Options{})
 	if err != nil {
 		return err
 	}
@@ -103,9 +105,9 @@ func needStrace(t *testing.T) string {
 	return path
 }
 
-func childCommand(name string, args []string, tmp string) *exec.Cmd {
+func childCommand(name string, args []string, do, tmp, stateDir string) *exec.Cmd {
 	cmd := exec.Command(name, append(args, os.Args[0])...)
-	cmd.Env = append(os.Environ(), childEnv+"="+tmp)
+	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{do, tmp, stateDir}, " "))
 	return cmd
 }
 
@@ -117,10 +119,10 @@ type call struct {
 var callLine = regexp.MustCompile(`^(\w+)\((.*)\) += (\S+)`)
 
 // traced gives the calls of one whole run between the marks.
-func traced(t *testing.T, strace, tmp string) (calls []call) {
+func traced(t *testing.T, strace, tmp, stateDir string) (calls []call) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")
-	cmd := childCommand(strace, []string{"-ff", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, tmp)
+	cmd := childCommand(strace, []string{"-ff", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, "apply", tmp, stateDir)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, msg)
 	}
@@ -157,9 +159,10 @@ func traced(t *testing.T, strace, tmp string) (calls []call) {
 }
 
 // restart is what a server does at its start: roll back, then remove temporary files.
-func restart(t *testing.T, tmp string) (h *house, notes []string) {
+func restart(t *testing.T, tmp, stateDir string) (h *house, notes []string) {
 	t.Helper()
-	h, err := furnish(tmp, Options{})
+	// Two hours later, so that what was cut short in the store is no longer taken for what is being made.
+	h, err := furnish(tmp, stateDir, Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +214,13 @@ func TestG35ApplyIsAllOrNothing(t *testing.T) {
 			}
 		}
 	})
-	t.Run("killed", killed)
+	t.Run("killed", func(t *testing.T) { killed(t, func(tmp string) string { return tmp + "/state" }) })
+	t.Run("killed, with the state on another file system", func(t *testing.T) {
+		if os.Getenv("RB_LONG") == "" {
+			t.Skip("environment: set RB_LONG=1 for the long form")
+		}
+		killed(t, func(string) string { return elsewhere(t) })
+	})
 }
 
 // visible leaves temporary names out.
@@ -226,37 +235,38 @@ func visible(list string) string {
 }
 
 // killed ends the process in front of every call that changes something, and starts anew.
-func killed(t *testing.T) {
+func killed(t *testing.T, stateFor func(tmp string) string) {
 	strace := needStrace(t)
-	fresh := func() (tmp, before string) {
+	fresh := func() (tmp, stateDir, before string) {
 		tmp = t.TempDir()
+		stateDir = stateFor(tmp)
 		project(t, tmp+"/p")
-		h, err := furnish(tmp, Options{})
+		h, err := furnish(tmp, stateDir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.s.Close()
 		h.locks.Close()
-		return tmp, listing(t, tmp+"/p")
+		return tmp, stateDir, listing(t, tmp+"/p")
 	}
-	tmp, old := fresh()
-	calls := traced(t, strace, tmp)
+	tmp, stateDir, old := fresh()
+	calls := traced(t, strace, tmp, stateDir)
 	done := listing(t, tmp+"/p")
 	if strings.Contains(done, beneath.TempPrefix) || done == old {
 		t.Fatalf("without a kill:\n%s", done)
 	}
 	back, forth := 0, 0
 	for _, c := range calls {
-		tmp, old := fresh()
+		tmp, stateDir, old := fresh()
 		inject := fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", c.name, c.nth)
-		cmd := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.name, "-e", inject}, tmp)
+		cmd := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.name, "-e", inject}, "apply", tmp, stateDir)
 		out, err := cmd.CombinedOutput()
 		var exit *exec.ExitError
 		if err == nil || !errors.As(err, &exit) {
 			t.Errorf("not killed at %s number %d: %v %s", c.name, c.nth, err, out)
 			continue
 		}
-		h, notes := restart(t, tmp)
+		h, notes := restart(t, tmp, stateDir)
 		// A file that was made and not yet written down is empty and has a name that tells what it is.
 		got := visible(listing(t, tmp+"/p"))
 		switch {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -42,7 +44,47 @@ func (s *Store) Recover(ctx context.Context, projects []rootbound.Project, locks
 		}
 		notes = append(notes, s.recoverOne(ctx, n.Name(), projects, locks)...)
 	}
+	if len(names) > 0 {
+		s.sweep()
+	}
 	return notes
+}
+
+// sweep removes what no record names: copies that were cut short. A copy that is being made has no name in a record yet,
+// so what is young stays.
+func (s *Store) sweep() {
+	named := map[string]bool{}
+	for _, sub := range []string{"begun", "done"} {
+		names, err := os.ReadDir(s.path(sub, ""))
+		if err != nil {
+			return
+		}
+		for _, n := range names {
+			r, err := s.load(s.path(sub, n.Name()))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && filepath.Ext(n.Name()) != refused {
+				return // it may name anything
+			}
+			if r != nil {
+				for _, e := range r.Entries {
+					named[e.Kept] = true
+				}
+			}
+		}
+	}
+	names, _ := os.ReadDir(s.path("data", ""))
+	for _, n := range names {
+		if named[n.Name()] {
+			continue
+		}
+		at, err := s.data.Entry(n.Name())
+		if err != nil {
+			continue
+		}
+		if now, err := at.Lstat(); err == nil && s.opt.Now().Sub(now.CTime) > time.Hour {
+			s.removeKept(n.Name())
+		}
+		at.Close()
+	}
 }
 
 func (s *Store) recoverOne(ctx context.Context, name string, projects []rootbound.Project, locks guard.Locks) []string {

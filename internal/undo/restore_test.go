@@ -13,6 +13,13 @@ import (
 )
 
 func TestRestore(t *testing.T) {
+	t.Run("one file system", func(t *testing.T) { restores(t, func(t *testing.T) *house { return build(t, Options{}) }) })
+	t.Run("two file systems", func(t *testing.T) {
+		restores(t, func(t *testing.T) *house { return buildAt(t, t.TempDir(), elsewhere(t), Options{}) })
+	})
+}
+
+func restores(t *testing.T, build func(*testing.T) *house) {
 	on := true
 	prepare := func(t *testing.T, h *house) {
 		put(t, h.dir+"/a", "a")
@@ -75,7 +82,7 @@ func TestRestore(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := build(t, Options{})
+			h := build(t)
 			prepare(t, h)
 			before := listing(t, h.dir)
 			id := do(t, h)

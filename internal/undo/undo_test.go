@@ -2,6 +2,7 @@ package undo
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,7 +33,12 @@ func build(t testing.TB, o Options) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := furnish(tmp, o)
+	return buildAt(t, tmp, filepath.Join(tmp, "state"), o)
+}
+
+func buildAt(t testing.TB, tmp, stateDir string, o Options) *house {
+	t.Helper()
+	h, err := furnish(tmp, stateDir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,9 +51,26 @@ func build(t testing.TB, o Options) *house {
 	return h
 }
 
-// furnish makes or opens what is below tmp.
-func furnish(tmp string, o Options) (*house, error) {
-	h := &house{dir: filepath.Join(tmp, "p"), state: filepath.Join(tmp, "state")}
+// elsewhere is a state directory on another file system than the projects of tests.
+func elsewhere(t testing.TB) string {
+	t.Helper()
+	const shm = "/dev/shm"
+	a, err := os.Stat(shm)
+	b, berr := os.Stat(os.TempDir())
+	if err != nil || berr != nil || fmt.Sprint(a.Sys()) == fmt.Sprint(b.Sys()) {
+		t.Skip("environment: there is no " + shm)
+	}
+	dir, err := os.MkdirTemp(shm, "rootbound-test-*")
+	if err != nil {
+		t.Skipf("environment: %s cannot be written: %v", shm, err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// furnish makes or opens a project below tmp and the state directory.
+func furnish(tmp, stateDir string, o Options) (*house, error) {
+	h := &house{dir: filepath.Join(tmp, "p"), state: stateDir}
 	if err := os.MkdirAll(h.dir, 0o755); err != nil {
 		return nil, err
 	}
