@@ -42,16 +42,18 @@ type Case struct {
 	Mend string `yaml:"mend"` // how a server that falls is mended
 	Ref  string `yaml:"ref"`  // where the rule or a report of the fault stands
 
-	Eras  []string     `yaml:"eras"`  // default both
-	Pipe  bool         `yaml:"pipe"`  // only where messages have an order: stdin and stdout
-	Dirs  *[]string    `yaml:"dirs"`  // directories granted at start; default as the command says
-	Tree  []truth.Deed `yaml:"tree"`  // done before the server starts
-	Roots Roots        `yaml:"roots"` // what the client declares and answers; default both directories
-	Line  int          `yaml:"line"`  // bytes of the largest answer that is bounded; default 16 MiB
-	Step  `yaml:",inline"`
-	Steps []Step       `yaml:"steps"` // instead of the one step written into the case
-	Storm []truth.Deed `yaml:"storm"` // repeated while the steps' calls repeat; the case is a race
-	After []Check      `yaml:"after"`
+	Eras   []string     `yaml:"eras"`  // default both
+	Pipe   bool         `yaml:"pipe"`  // only where messages have an order: stdin and stdout
+	Dirs   *[]string    `yaml:"dirs"`  // directories granted at start; default as the command says
+	Tree   []truth.Deed `yaml:"tree"`  // done before the server starts
+	Roots  Roots        `yaml:"roots"` // what the client declares and answers; default both directories
+	Hasty  bool         `yaml:"hasty"` // do not wait until a server that asks by itself has taken the first answer in
+	Line   int          `yaml:"line"`  // bytes of the largest answer that is bounded; default 16 MiB
+	Step   `yaml:",inline"`
+	Steps  []Step       `yaml:"steps"` // instead of the one step written into the case
+	Storm  []truth.Deed `yaml:"storm"` // repeated while the steps' calls repeat; the case is a race
+	After  []Check      `yaml:"after"`
+	Shared []string     `yaml:"shared"` // files outside that have another name inside: only their bytes and mode count
 
 	Family string `yaml:"-"` // the name of the file
 }
@@ -75,6 +77,10 @@ type Step struct {
 	Era    string `yaml:"era"`    // send as that era, whatever the connection is
 	State  string `yaml:"state"`  // trick with requestState: tampered, elsewhere, another, replayed, unasked
 
+	Absolute bool `yaml:"absolute"` // only of servers whose tools take absolute paths
+	Unheeded bool `yaml:"unheeded"` // with copies: whether they are answered is not judged
+
+	Most  int      `yaml:"most"`  // the answer's text has at most that many bytes
 	Has   []string `yaml:"has"`   // the answer holds it
 	Lacks []string `yaml:"lacks"` // the answer does not
 	Hides []string `yaml:"hides"` // the answer does not, but where it repeats the path that was sent
@@ -84,6 +90,7 @@ type Step struct {
 	Quiet   bool         `yaml:"quiet"`   // without telling the server
 	Do      []truth.Deed `yaml:"do"`
 	Settled bool         `yaml:"settled"` // let a server that asks at once after a change take the answer in
+	Pause   string       `yaml:"pause"`   // let that time pass
 	Asked   bool         `yaml:"asked"`   // wait until the server asks for roots
 	Answer  bool         `yaml:"answer"`  // let the answers go that are held
 }
@@ -92,6 +99,8 @@ type Step struct {
 type Check struct {
 	Text   string `yaml:"text"`   // this file holds Is
 	Hex    string `yaml:"hex"`    // this file holds the bytes Is
+	Starts string `yaml:"starts"` // this file starts with one of the bytes Is, in hex, separated by commas
+	Ends   string `yaml:"ends"`   // this file ends with the bytes Is, in hex
 	Absent string `yaml:"absent"` // this name does not exist
 	Link   string `yaml:"link"`   // this name is a link to Is
 	Kind   string `yaml:"kind"`   // this name is a Is: file, dir, fifo

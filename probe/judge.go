@@ -187,7 +187,7 @@ func (p *player) denied(s Step, b prior, r *wire.Result, changed []string) {
 		p.against("stat %s was answered", s.Path)
 	}
 	for _, n := range b.names { // of what a list, tree or search was asked for
-		if strings.Contains(r.Text, n) {
+		if !r.Refused && strings.Contains(r.Text, n) {
 			p.against("%s %s gave the name %s", s.Op, s.Path, n)
 			return
 		}
@@ -205,6 +205,9 @@ func (p *player) texts(s Step, r *wire.Result) {
 		if strings.Contains(r.Text, p.w.Fill(t)) {
 			p.against("the answer holds %q", t)
 		}
+	}
+	if s.Most > 0 && len(r.Text) > s.Most {
+		p.against("the answer has %d bytes", len(r.Text))
 	}
 	text := r.Text
 	for _, sent := range []string{s.Path, s.To} {
@@ -261,6 +264,10 @@ func (p *player) check(c Check) error {
 		if why := holds(p.where(c.Hex), want); why != "" {
 			return fmt.Errorf("%s: %s", c.Hex, why)
 		}
+	case c.Starts != "":
+		return edge(c.Starts, p.where(c.Starts), c.Is, bytes.HasPrefix)
+	case c.Ends != "":
+		return edge(c.Ends, p.where(c.Ends), c.Is, bytes.HasSuffix)
 	case c.Absent != "":
 		if _, err := os.Lstat(p.where(c.Absent)); err == nil {
 			return fmt.Errorf("%s was made", c.Absent)
@@ -286,6 +293,24 @@ func (p *player) check(c Check) error {
 		}
 	}
 	return nil
+}
+
+// edge compares the start or the end of a file with any of some bytes.
+func edge(name, path, any string, has func(b, part []byte) bool) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read afterwards", name)
+	}
+	for part := range strings.SplitSeq(any, ",") {
+		want, err := hex.DecodeString(part)
+		if err != nil {
+			return err
+		}
+		if has(b, want) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s holds bytes that nobody asked for", name)
 }
 
 func kindOf(path string) string {

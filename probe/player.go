@@ -91,7 +91,7 @@ func (p *player) against(format string, a ...any) {
 }
 
 // play plays the case. The error says why it could not be asked at all.
-func (p *player) play() error {
+func (p *player) play(ctx context.Context) error {
 	if err := p.w.Do(p.c.Tree); err != nil {
 		return err
 	}
@@ -110,7 +110,13 @@ func (p *player) play() error {
 			p.opened[c.Held] = f
 		}
 	}
+	for _, f := range p.c.Shared {
+		p.w.Shared = append(p.w.Shared, p.w.Fill(f))
+	}
 	p.base = p.w.Look()
+	var end context.CancelFunc // the tree took as long as it took; from here each step has its time
+	p.ctx, end = context.WithTimeout(ctx, p.run.o.Timeout*time.Duration(len(p.c.Steps)+2)+p.run.o.Race)
+	defer end()
 	o, err := p.run.options(p.w, p.c.Dirs, p.era)
 	if err != nil {
 		return err
@@ -123,10 +129,17 @@ func (p *player) play() error {
 		return fmt.Errorf("the server did not start: %w", err)
 	}
 	defer func() { p.letGo(); p.conn.Close(patience) }()
-	ctx, stop := p.run.patience(p.ctx)
+	greeting, stop := p.run.greeting(p.ctx)
 	defer stop()
-	if _, err := p.conn.Hello(ctx); err != nil {
+	if _, err := p.conn.Hello(greeting); err != nil {
+		if p.c.Dirs != nil && len(*p.c.Dirs) == 0 && errors.Is(err, wire.ErrGone) {
+			p.got = append(p.got, "refused to start") // nothing is granted, and nothing is served
+			return nil
+		}
 		return fmt.Errorf("no handshake: %w", err)
+	}
+	if !p.c.Hasty {
+		p.settled(-1)
 	}
 	if len(p.c.Storm) > 0 {
 		return p.race()
@@ -228,11 +241,15 @@ func (p *player) step(i int) error {
 		p.letGo()
 		return nil
 	case s.Asked:
-		return p.asked(p.run.o.Timeout)
-	case s.Settled:
-		if p.asked(settling) == nil {
-			p.pause(settling)
+		return p.asked(p.asks, p.run.o.Timeout)
+	case s.Pause != "":
+		d, err := time.ParseDuration(s.Pause)
+		if err == nil {
+			p.pause(d)
 		}
+		return err
+	case s.Settled:
+		p.settled(p.asks)
 		return nil
 	case s.Finish != "":
 		g := p.pending[s.Finish]
@@ -250,8 +267,6 @@ func (p *player) step(i int) error {
 	}
 	g, err := p.begin(s, s.Path)
 	switch {
-	case err != nil && (errors.Is(err, errForm)):
-		return err
 	case err != nil:
 		p.against("%v", err)
 		return nil
@@ -266,9 +281,19 @@ func (p *player) step(i int) error {
 	return nil
 }
 
-// settling is how long a server gets to ask after a change, and again to take the answer in. Nothing on the wire tells
-// when it has.
-const settling = 300 * time.Millisecond
+// A server that asks by itself gets that long to ask, and then to take the answer in: nothing on the wire tells when it
+// has, and what it does meanwhile is what other cases ask.
+const (
+	asking   = 3 * time.Second
+	settling = 250 * time.Millisecond
+)
+
+// settled waits until a server that asks by itself has asked more than that many times, and was answered.
+func (p *player) settled(asks int) {
+	if p.run.eager && p.era == EraLegacy && !p.c.Roots.Undeclared && p.asked(max(asks, 0), asking) == nil {
+		p.pause(settling)
+	}
+}
 
 func (p *player) pause(d time.Duration) {
 	select {
@@ -277,13 +302,13 @@ func (p *player) pause(d time.Duration) {
 	}
 }
 
-// asked waits until the server has asked for the roots since the last change of them.
-func (p *player) asked(limit time.Duration) error {
+// asked waits until the server has asked for the roots more than that many times.
+func (p *player) asked(asks int, limit time.Duration) error {
 	ctx, stop := context.WithTimeout(p.ctx, limit)
 	defer stop()
 	for {
 		n, next := p.conn.Asks()
-		if n > p.asks {
+		if n > asks {
 			return nil
 		}
 		select {

@@ -3,7 +3,6 @@ package probe
 import (
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -127,7 +126,17 @@ func (p *Profile) among(tools []tool) *Profile {
 	return p
 }
 
-var errForm = errors.New("the server's tools cannot spell this path")
+// relative reports whether the tools take paths below a named project only.
+func (p *Profile) relative() bool {
+	for _, in := range p.Ops {
+		for _, a := range in.Args {
+			if a == "{relative}" {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // call writes a step as a call of the mapped tool.
 func (p *Profile) call(w *truth.World, op string, v values) (wire.Call, error) {

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -25,9 +24,8 @@ func (r *suite) options(w *truth.World, dirs *[]string, era string) (wire.Option
 		argv[i] = w.Fill(argv[i])
 	}
 	home := w.Dir + "/home"
-	o := wire.Options{Argv: argv, Dir: w.Dir + "/cwd", URL: r.server.URL, Version: revision(era),
-		Mark: fmt.Sprintf("%s-%d", r.mark, r.starts.Add(1))}
-	o.Env = []string{"ROOTBOUND_PROBE=" + o.Mark + ".", "HOME=" + home, "XDG_STATE_HOME=" + home + "/state", "XDG_CONFIG_HOME=" + home + "/config",
+	o := wire.Options{Argv: argv, Dir: w.Dir + "/cwd", URL: r.server.URL, Version: revision(era)}
+	o.Env = []string{r.mark, "HOME=" + home, "XDG_STATE_HOME=" + home + "/state", "XDG_CONFIG_HOME=" + home + "/config",
 		"XDG_CACHE_HOME=" + home + "/cache", "XDG_RUNTIME_DIR=" + home + "/run", "TMPDIR=" + w.Dir + "/tmp"}
 	for _, e := range slices.Concat(passed, r.server.Env) {
 		if v, ok := os.LookupEnv(e); ok {

@@ -21,7 +21,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound/probe/truth"
@@ -62,8 +61,8 @@ type suite struct {
 	o       Options
 	server  Server
 	profile *Profile
-	mark    string // of this run, part of the mark of each server process
-	starts  atomic.Int64
+	eager   bool   // the server asks for roots by itself
+	mark    string // in the environment of every process of this run
 	subject Subject
 }
 
@@ -87,7 +86,8 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("%d-%016x", os.Getpid(), rand.Uint64())}
+	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("ROOTBOUND_PROBE=%d-%016x", os.Getpid(), rand.Uint64())}
+	defer wire.Sweep(r.mark)
 	report := &Report{Schema: SchemaName, Seed: o.Seed, Started: time.Now().UTC().Truncate(time.Second)}
 	began := time.Now()
 	if err := r.meet(ctx); err != nil {
@@ -142,7 +142,7 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 		return err
 	}
 	o.Roots = func(int) wire.Answer { return Roots{List: []string{"file://{app}", "file://{docs}"}}.answer(w) }
-	ctx, stop := r.patience(ctx)
+	ctx, stop := r.greeting(ctx)
 	defer stop()
 	conn, err := wire.Open(ctx, o)
 	if err != nil {
@@ -185,6 +185,17 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("no tools: %w", err)
 	}
+	if era == EraLegacy {
+		if n, next := conn.Asks(); n > 0 {
+			r.eager = true
+		} else {
+			select {
+			case <-next:
+				r.eager = true
+			case <-time.After(time.Second):
+			}
+		}
+	}
 	return r.assign(list.Tools)
 }
 
@@ -221,6 +232,11 @@ func (r *suite) assign(tools []tool) error {
 // patience bounds one answer.
 func (r *suite) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, r.o.Timeout)
+}
+
+// greeting bounds a start and its handshake: a cold start on a busy machine is no fault.
+func (r *suite) greeting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, max(3*r.o.Timeout, 30*time.Second))
 }
 
 // source makes the random texts of one case depend on nothing but the seed and the case.
@@ -311,14 +327,11 @@ func (r *suite) ask(ctx context.Context, q question) Outcome {
 		return o
 	}
 	p := &player{run: r, c: c, era: q.era, w: w, started: began}
-	var stop context.CancelFunc
-	p.ctx, stop = context.WithTimeout(ctx, r.o.Timeout*time.Duration(len(c.Steps)+2)+r.o.Race)
-	err = p.play()
-	stop()
+	err = p.play(ctx)
 	o.Transcript, o.Evidence, o.Got = p.lines, p.evidence, w.Blank(strings.Join(p.got, "; "))
 	var not *unfit
 	switch {
-	case errors.As(err, &not), errors.Is(err, errForm), errors.Is(err, os.ErrPermission):
+	case errors.As(err, &not), errors.Is(err, os.ErrPermission):
 		o.Verdict, o.Got, o.Evidence = Skipped, err.Error(), nil
 	case len(p.evidence) > 0:
 		o.Verdict = Fell
@@ -345,6 +358,9 @@ func (r *suite) unfit(q question) string {
 	for _, s := range q.c.Steps {
 		if _, ok := r.profile.Ops[s.Op]; s.Op != "" && !ok {
 			return "no tool for " + s.Op
+		}
+		if s.Absolute && r.profile.relative() {
+			return "the server's tools take no absolute paths"
 		}
 		if s.Era != "" && !slices.Contains(r.subject.Eras, s.Era) {
 			return "the server does not speak the other era"

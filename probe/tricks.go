@@ -60,6 +60,9 @@ func (p *player) trick(s Step) error {
 			return nil
 		}
 		p.do([]truth.Deed{{Remove: s.Path}})
+		p.mu.Lock()
+		p.inside = nil // what the first use made was wanted
+		p.mu.Unlock()
 	}
 	r, err := p.conn.Retry(ctx, call, state, answer)
 	if err != nil {
@@ -115,6 +118,9 @@ func (p *player) copies(s Step) error {
 	for n, r := range results {
 		switch {
 		case errs[n] != nil:
+			if s.Unheeded {
+				continue
+			}
 			if lost++; lost == 1 {
 				p.lost(s, errs[n])
 			}

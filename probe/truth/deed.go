@@ -134,7 +134,7 @@ func many(dir string, n int) error {
 		return err
 	}
 	for i := range n {
-		if err := os.WriteFile(fmt.Sprintf("%s/f%06d", dir, i), nil, 0o644); err != nil {
+		if err := os.WriteFile(fmt.Sprintf("%s/f%d", dir, i), nil, 0o644); err != nil {
 			return err
 		}
 	}

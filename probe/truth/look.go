@@ -55,7 +55,7 @@ func look(p string, info fs.FileInfo) entry {
 		e.content, _ = os.Readlink(p)
 	case e.kind == 0:
 		e.size = info.Size()
-		if e.size <= hashed {
+		if e.size > 0 && e.size <= hashed {
 			e.content = digest(p)
 		}
 	}
@@ -87,6 +87,7 @@ func (w *World) Changes(before, after Look) (outside, inside []string) {
 		b, was := before[p]
 		a, is := after[p]
 		out := !w.Granted(p)
+		exact := out && !slices.Contains(w.Shared, p)
 		var what string
 		switch {
 		case !was:
@@ -94,7 +95,7 @@ func (w *World) Changes(before, after Look) (outside, inside []string) {
 		case !is:
 			what = "is gone"
 		default:
-			what = changed(b, a, out)
+			what = changed(b, a, exact)
 		}
 		if what == "" {
 			continue

@@ -24,6 +24,7 @@ import (
 //	home  cwd  tmp       the server's home, working directory and temporary files
 type World struct {
 	Dir      string
+	Shared   []string // files outside with another name inside: Changes compares only their bytes and mode
 	canaries []string
 	seed     func() uint64
 }

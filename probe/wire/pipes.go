@@ -17,7 +17,6 @@ import (
 // child is a server process.
 type child struct {
 	cmd    *exec.Cmd
-	mark   string
 	tail   tail
 	exited chan struct{}
 }
@@ -49,7 +48,7 @@ func start(o Options) (c *child, in io.WriteCloser, out *os.File, err error) {
 	if len(o.Argv) == 0 {
 		return nil, nil, nil, errors.New("no command")
 	}
-	c = &child{cmd: exec.Command(o.Argv[0], o.Argv[1:]...), mark: "=" + o.Mark + ".", exited: make(chan struct{})}
+	c = &child{cmd: exec.Command(o.Argv[0], o.Argv[1:]...), exited: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = o.Dir, o.Env, &c.tail
 	c.cmd.WaitDelay = time.Second // a grandchild may hold stderr
 	grouped(c.cmd)
@@ -84,7 +83,6 @@ func (c *child) end(patience time.Duration) string {
 	}
 	killGroup(c.cmd)
 	<-c.exited
-	killMarked(c.mark)
 	if killed {
 		return "had to be ended"
 	}

@@ -15,8 +15,8 @@ func grouped(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} 
 
 func killGroup(c *exec.Cmd) { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 
-// killMarked ends processes that left the group, by the mark in the environment they inherited.
-func killMarked(mark string) {
+// Sweep ends processes that left their group, by a text in the environment they inherited.
+func Sweep(mark string) {
 	list, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range list {
 		env, err := os.ReadFile(f)

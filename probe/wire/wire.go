@@ -59,7 +59,6 @@ type Options struct {
 	Argv []string // the server's command; with URL: started first, then reached there
 	Dir  string
 	Env  []string // whole environment
-	Mark string   // part of a value in Env, NAME=Mark., that no other process has; what holds it is ended at Close
 	URL  string   // Streamable HTTP; empty: the child's pipes
 
 	Version string               // Legacy or Modern; empty: Legacy
@@ -358,7 +357,7 @@ func (c *Conn) envelope(version string, params map[string]any) map[string]any {
 
 func (c *Conn) capabilities(version string) map[string]any {
 	switch {
-	case c.o.Roots == nil:
+	case c.o.Roots == nil || version != c.o.Version: // a request of the other era declares nothing
 		return map[string]any{}
 	case version == Modern:
 		return map[string]any{"roots": struct{}{}}
