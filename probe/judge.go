@@ -10,9 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
 
@@ -332,11 +330,12 @@ func kindOf(path string) string {
 
 // stillReads: who opened a file before it was written reads the old bytes to the end, never a part of the new ones.
 func (p *player) stillReads(path string) error {
-	b, err := io.ReadAll(p.opened[path])
+	o := p.opened[path]
+	b, err := io.ReadAll(o.file)
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(b, []byte(truth.Mark)) || !utf8.Valid(b) {
+	if !bytes.Equal(b, o.bytes) {
 		return fmt.Errorf("%s was written in place: a reader in the middle sees part of the new bytes", path)
 	}
 	return nil

@@ -4,6 +4,7 @@ package probe_test
 
 import (
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,3 +49,5 @@ func TestOursHolds(t *testing.T) {
 	}
 	t.Logf("%+v in %d ms", r.Summary, r.ElapsedMS)
 }
+
+func pid() string { return strconv.Itoa(os.Getpid()) }

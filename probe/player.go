@@ -25,7 +25,7 @@ type player struct {
 	conn    *wire.Conn
 	started time.Time
 	pending map[string]*ongoing
-	opened  map[string]*os.File // readers of Held checks
+	opened  map[string]reader // of Held checks
 	cork    bool
 	asks    int // questions for roots before the last change
 
@@ -47,6 +47,12 @@ type ongoing struct {
 	step Step
 	call wire.Call
 	p    *wire.Pending
+}
+
+// reader is a file that was opened before the steps, and what it held then.
+type reader struct {
+	file  *os.File
+	bytes []byte
 }
 
 // note adds to the transcript; a long text is cut, a long transcript too.
@@ -95,10 +101,10 @@ func (p *player) play(ctx context.Context) error {
 	if err := p.w.Do(p.c.Tree); err != nil {
 		return err
 	}
-	p.release, p.pending, p.opened, p.roots = make(chan struct{}), map[string]*ongoing{}, map[string]*os.File{}, p.c.Roots
+	p.release, p.pending, p.opened, p.roots = make(chan struct{}), map[string]*ongoing{}, map[string]reader{}, p.c.Roots
 	defer func() {
 		for _, f := range p.opened {
-			f.Close()
+			f.file.Close()
 		}
 	}()
 	for _, c := range p.c.After {
@@ -107,7 +113,11 @@ func (p *player) play(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			p.opened[c.Held] = f
+			b, err := os.ReadFile(p.w.Fill(c.Held))
+			if err != nil {
+				return err
+			}
+			p.opened[c.Held] = reader{f, b}
 		}
 	}
 	for _, f := range p.c.Shared {

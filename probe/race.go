@@ -76,6 +76,7 @@ func (p *player) race() error {
 					}
 				case !r.Refused && !r.Open:
 					done.Add(1)
+					p.told(s, r)
 				}
 				if p.hit(s) && first.CompareAndSwap(0, int64(time.Since(began))) {
 					time.AfterFunc(moreHits, stop)
@@ -111,6 +112,20 @@ func (p *player) race() error {
 		return fmt.Errorf("the storm proves nothing: %d of %d calls succeeded, %d swaps, %d lost", done.Load(), calls.Load(), swaps.Load(), lost.Load())
 	}
 	return nil
+}
+
+// told counts an answer that says what it must not as a leak.
+func (p *player) told(s Step, r *wire.Result) {
+	for _, t := range s.Lacks {
+		if !strings.Contains(r.Text, t) {
+			continue
+		}
+		p.mu.Lock()
+		if p.leaks++; p.leaks == 1 {
+			p.evidence = append(p.evidence, "what lies outside was described")
+		}
+		p.mu.Unlock()
+	}
 }
 
 func (p *player) once(call wire.Call) (*wire.Result, error) {

@@ -236,7 +236,7 @@ func (r *suite) patience(ctx context.Context) (context.Context, context.CancelFu
 
 // greeting bounds a start and its handshake: a cold start on a busy machine is no fault.
 func (r *suite) greeting(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, max(3*r.o.Timeout, 30*time.Second))
+	return context.WithTimeout(ctx, 3*r.o.Timeout)
 }
 
 // source makes the random texts of one case depend on nothing but the seed and the case.

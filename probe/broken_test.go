@@ -1,0 +1,178 @@
+//go:build linux
+
+package probe_test
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rootbound/rootbound/probe"
+)
+
+var update = flag.Bool("update", false, "write the committed verdicts anew")
+
+// broken builds the tiny servers once.
+var broken = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "probe-broken-")
+	if err != nil {
+		return "", err
+	}
+	bin := filepath.Join(dir, "broken")
+	out, err := exec.Command("go", "build", "-o", bin, "./testdata/broken").CombinedOutput()
+	if err != nil {
+		err = &buildError{err, string(out)}
+	}
+	return bin, err
+})
+
+type buildError struct {
+	error
+	out string
+}
+
+func (b *buildError) Error() string { return b.error.Error() + ": " + b.out }
+
+func tiny(t *testing.T, mode string) probe.Server {
+	t.Helper()
+	bin, err := broken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return probe.Server{Command: []string{bin, mode, "{app}", "{docs}"}}
+}
+
+// controls must hold with every fault: a fault that shows everywhere would say nothing of the case that shows it.
+var controls = []string{"S01", "S02", "S04", "S05", "S13", "I03", "T02", "N16"}
+
+var deterministic = []string{"sixteen", "lifecycle", "static", "names", "resource", "integrity", "disclosure", "moved-out"}
+
+const fallenFile = "testdata/broken.json"
+
+// TestBrokenServersFall puts the cases to servers with one fault each and compares what falls with the committed sets.
+// Without RB_LONG each is asked the cases that it is known to fail, and the controls; with it, all of them.
+func TestBrokenServersFall(t *testing.T) {
+	raw, err := os.ReadFile(fallenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string][]string
+	if err := json.Unmarshal(raw, &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want) < 12 {
+		t.Fatalf("%d broken servers", len(want))
+	}
+	long := os.Getenv("RB_LONG") != ""
+	var mu sync.Mutex
+	got := map[string][]string{}
+	t.Run("modes", func(t *testing.T) {
+		for _, mode := range slices.Sorted(maps.Keys(want)) {
+			t.Run(mode, func(t *testing.T) {
+				t.Parallel()
+				o := probe.Options{Only: slices.Concat(want[mode], controls)}
+				if slices.Contains(want[mode], "X01") {
+					o.Race = 10 * time.Second // a storm ends soon after its first hit
+				}
+				if long {
+					o.Only = slices.Concat(deterministic, want[mode])
+				}
+				r := judge(t, tiny(t, mode), o)
+				fell := []string{}
+				for _, c := range r.Cases {
+					switch c.Verdict {
+					case probe.Fell:
+						fell = append(fell, c.ID)
+					case probe.Failed:
+						t.Errorf("%s could not be asked: %s", c.ID, c.Got)
+					}
+				}
+				mu.Lock()
+				got[mode] = fell
+				mu.Unlock()
+				if !*update && !slices.Equal(fell, want[mode]) {
+					t.Errorf("fell: %v\nwant: %v", fell, want[mode])
+				}
+				if mode != "sound" && len(fell) == 0 {
+					t.Error("a broken server passes")
+				}
+			})
+		}
+	})
+	if *update {
+		out, err := json.MarshalIndent(got, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(fallenFile, append(out, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSoundServerPasses: a server without a fault falls nowhere.
+func TestSoundServerPasses(t *testing.T) {
+	t.Parallel()
+	r := judge(t, tiny(t, "sound"), probe.Options{})
+	if r.Summary.Held < 140 || r.Summary.Fell+r.Summary.Error > 0 {
+		t.Errorf("%+v", r.Summary)
+		for _, c := range r.Cases {
+			if c.Verdict == probe.Fell || c.Verdict == probe.Failed {
+				t.Errorf("%s %s: %s %v", c.ID, c.Verdict, c.Got, c.Evidence)
+			}
+		}
+	}
+}
+
+// TestIllServersAreReported: what crashes, floods, talks nonsense or is silent is told so, in time, and nothing of it stays.
+func TestIllServersAreReported(t *testing.T) {
+	for mode, want := range map[string]string{
+		"exits-at-once":   "exit status 3: cannot read my configuration",
+		"never-answers":   "no answer",
+		"writes-garbage":  `no JSON-RPC message: "Server ready!`,
+		"floods-at-start": "without bound",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			_, err := probe.Judge(t.Context(), tiny(t, mode), probe.Options{Timeout: time.Second, Dir: t.TempDir()})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		})
+	}
+	for mode, want := range map[string]string{
+		"crashes-in-a-call": "the server ended: exit status 2",
+		"floods-in-a-call":  "without bound",
+		"silent-in-calls":   "no answer within 2s",
+		"exits-in-a-call":   "the server ended: exit status 0",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			r := judge(t, tiny(t, mode), probe.Options{Only: []string{"S02"}, Timeout: 2 * time.Second})
+			if o := r.Cases[0]; o.Verdict != probe.Fell || !strings.Contains(strings.Join(o.Evidence, " "), want) {
+				t.Errorf("%s %v, want %q", o.Verdict, o.Evidence, want)
+			}
+		})
+	}
+	t.Run("leaves-a-process", func(t *testing.T) {
+		r := judge(t, tiny(t, "leaves-a-process"), probe.Options{Only: []string{"S02"}})
+		if r.Cases[0].Verdict != probe.Held {
+			t.Error(r.Cases[0].Verdict)
+		}
+		list, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, f := range list {
+			env, _ := os.ReadFile(f)
+			if strings.Contains(string(env), "ROOTBOUND_PROBE="+pid()+"-") {
+				t.Errorf("%s is left of the run", filepath.Dir(f))
+			}
+		}
+	})
+}
