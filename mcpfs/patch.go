@@ -70,7 +70,7 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if patch.Waits(ctx, p) {
+	if patch.Asks(ctx, p) {
 		consent, err := f.scope.Agree(ctx, c.req, mcpscope.Question{Message: p.Question(), Binds: p.Digest, Until: p.Expires})
 		switch {
 		case err != nil:

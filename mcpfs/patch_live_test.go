@@ -236,3 +236,32 @@ func TestLongPlansAreCut(t *testing.T) {
 		t.Errorf("%s", b)
 	}
 }
+
+// A plan is bound to the roots of the call that made it, in both eras: with others it is stale, even if it fits them too.
+func TestPlansEndWithTheRoots(t *testing.T) {
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		p := project(t, "p", rootbound.Full)
+		if err := os.MkdirAll(p.Dir+"/sub/in", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l := start(t, serve.Options{Projects: []rootbound.Project{p}}, clientOptions{roots: []string{uri(p.Dir + "/sub")}, revision: revision})
+		edits := args{"root": "p", "edits": []any{args{"path": "sub/in/a", "oldText": "", "newText": "a"}}}
+		_, s := l.ok("propose_patch", edits)
+		l.ok("apply_patch", args{"root": "p", "plan": s["plan"]})
+		if l.read("sub/in/a") != "a" {
+			t.Error("not applied")
+		}
+		edits = args{"root": "p", "edits": []any{args{"path": "sub/in/b", "oldText": "", "newText": "b"}}}
+		_, s = l.ok("propose_patch", edits)
+		l.client.RemoveRoots(uri(p.Dir + "/sub"))
+		l.client.AddRoots(&mcp.Root{URI: uri(p.Dir + "/sub/in")})
+		l.ok("list_allowed_directories", args{}) // what was announced has arrived
+		if _, e := l.no("apply_patch", args{"root": "p", "plan": s["plan"]}); e["reason"] != "generation_stale" {
+			t.Errorf("%s: %v", revision, e)
+		}
+		l.lacks("sub/in/b")
+		if _, e := l.no("propose_patch", args{"root": "p", "edits": []any{args{"path": "sub/c", "oldText": "", "newText": "c"}}}); e["reason"] != "outside_root" {
+			t.Errorf("%s: %v", revision, e)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type Pending interface {
 	Put(id string, until time.Time, body []byte) error
 	// Drop forgets it; one that is not there is no error.
 	Drop(id string) error
+	// Has reports whether it still waits.
+	Has(id string) bool
 }
 
 // DeskOptions of a Desk. The zero value serves one process and shows no person anything.
@@ -56,6 +58,7 @@ type held struct {
 	plan  *Plan
 	token string
 	size  int
+	laid  bool // out for a person
 }
 
 // NewDesk makes a Desk.
@@ -76,6 +79,7 @@ func NewDesk(o DeskOptions) *Desk {
 type Issued struct {
 	Token   string
 	Waits   bool // only a person's agreement lets it be applied
+	Asks    bool // and if the client can ask its user, that is enough: no right is missing
 	Visible bool // a person at a terminal finds it
 }
 
@@ -101,7 +105,8 @@ func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
 	if project == nil {
 		return Issued{}, &rootbound.Error{Reason: rootbound.ProjectUnknown, Op: rootbound.OpPropose}
 	}
-	out.Waits = project.ProposeWrites || !project.Rights.Has(p.Rights())
+	whole := project.Rights.Has(p.Rights())
+	out.Waits, out.Asks = project.ProposeWrites || !whole, project.ProposeWrites && whole
 	if out.Waits && d.o.Pending != nil {
 		body, err := p.Encode()
 		if err == nil {
@@ -115,7 +120,7 @@ func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
 		}
 		out.Visible = true
 	}
-	d.keep(p, out.Token)
+	d.keep(p, out)
 	return out, nil
 }
 
@@ -139,14 +144,14 @@ func projectOf(s *authority.Snapshot, id rootbound.RootID) *rootbound.Project {
 	return nil
 }
 
-func (d *Desk) keep(p *Plan, tok string) {
+func (d *Desk) keep(p *Plan, i Issued) {
 	size := len(p.Diff)
 	for i := range p.Files {
 		size += len(p.Files[i].After) + len(p.Files[i].Path)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.held[p.Nonce] = held{p, tok, size}
+	d.held[p.Nonce] = held{p, i.Token, size, i.Visible}
 	d.ids[p.ID] = p.Nonce
 	d.order = append(d.order, p.Nonce)
 	d.bytes += size
@@ -214,6 +219,12 @@ func (d *Desk) Redeem(ctx context.Context, root, ref string) (*Plan, error) {
 	if !ok {
 		return nil, invalid("the plan is used up, or was forgotten because too many came after it")
 	}
+	if h.laid && !d.o.Pending.Has(h.plan.ID) {
+		d.mu.Lock()
+		d.forgetLocked(c.Nonce)
+		d.mu.Unlock()
+		return nil, invalid("a person applied or rejected the plan")
+	}
 	return h.plan, nil
 }
 
@@ -254,14 +265,14 @@ func classed(err error) error {
 	return e
 }
 
-// Waits reports whether a plan needs a person's agreement, however many rights the session has.
-func Waits(ctx context.Context, p *Plan) bool {
+// Asks reports whether a person's agreement, and nothing else, lets a session apply a plan.
+func Asks(ctx context.Context, p *Plan) bool {
 	use, err := authority.From(ctx)
 	if err != nil {
-		return true
+		return false
 	}
 	project := projectOf(use.Snapshot(), p.Project)
-	return project == nil || project.ProposeWrites
+	return project != nil && project.ProposeWrites && project.Rights.Has(p.Rights())
 }
 
 // Apply uses a plan up and makes it so, all of it or nothing. ctx carries the authority that applies it, and where a
@@ -285,16 +296,20 @@ func (d *Desk) Apply(ctx context.Context, g *guard.Guard, p *Plan) (Applied, err
 		return Applied{}, &rootbound.Error{Reason: rootbound.RootReplaced, Op: rootbound.OpApply, Root: p.Project, Detail: "the plan was made for another directory",
 			Next: "Propose the patch again."}
 	}
+	person := "Ask the person to look at it and agree: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID + "."
 	if project.ProposeWrites && use.Agreed == "" {
-		return Applied{}, &rootbound.Error{Reason: rootbound.RightMissing, Op: rootbound.OpApply, Root: p.Project, Detail: "writes: propose",
-			Next: "Ask the person to look at it and agree: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID + "."}
+		return Applied{}, &rootbound.Error{Reason: rootbound.RightMissing, Op: rootbound.OpApply, Root: p.Project, Detail: "writes: propose", Next: person}
 	}
 	if !d.o.Now().Before(p.Expires) {
 		return Applied{}, classed(token.ErrAskAgain)
 	}
 	dirs, err := d.prejudge(ctx, g, p)
 	if err != nil {
-		return Applied{}, applying(err)
+		err = applying(err)
+		if e, ok := err.(*rootbound.Error); ok && e.Reason == rootbound.RightMissing && use.Agreed == "" { // it was proposed already
+			e.Next = person
+		}
+		return Applied{}, err
 	}
 	if err := d.spend(p); err != nil {
 		return Applied{}, err

@@ -35,6 +35,7 @@ type waiting map[string][]byte
 
 func (w waiting) Put(id string, _ time.Time, body []byte) error { w[id] = body; return nil }
 func (w waiting) Drop(id string) error                          { delete(w, id); return nil }
+func (w waiting) Has(id string) bool                            { return w[id] != nil }
 
 func open(t *testing.T, projects ...rootbound.Project) *office {
 	t.Helper()
@@ -383,6 +384,9 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 		for range 2 { // refused, not used up
 			err := o.apply(ctx, root, i.Token)
 			wants(t, root, err, rootbound.RightMissing, missing)
+			if e := err.(*rootbound.Error); !strings.Contains(e.Next, "rootbound patch apply "+p.ID) {
+				t.Errorf("%s: %s", root, e.Next)
+			}
 		}
 		if got := o.content(root + "/a"); got != "one\ntwo\n" {
 			t.Errorf("%s: %q", root, got)
@@ -390,6 +394,11 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 	}
 	_, err := patch.Propose(ctx, o.g, patch.Request{Root: "ro", Diff: wide})
 	wants(t, "ro", err, rootbound.RightMissing, "missing propose")
+
+	// Rejected elsewhere, it is gone here before anybody is asked again.
+	p, i := o.propose(ctx, patch.Request{Root: "asked", Edits: []patch.Edit{edit("a", "one", "1")}})
+	delete(o.wait, p.ID)
+	wants(t, "rejected in another process", o.apply(ctx, "asked", i.Token), rootbound.ArgumentInvalid, "applied or rejected")
 
 	// What waits is found by the operator's own process, applied there, and then used up here.
 	person := authority.New(person(t, o), authority.Options{Mode: authority.Ignore})
@@ -510,6 +519,7 @@ type broken struct{ err error }
 
 func (b broken) Put(string, time.Time, []byte) error { return b.err }
 func (b broken) Drop(string) error                   { return b.err }
+func (b broken) Has(string) bool                     { return false }
 func (b broken) Spend(string, time.Time) error       { return b.err }
 
 // A state directory that is full or cannot be written is told, changes nothing and spoils no plan.

@@ -18,14 +18,20 @@ func (p *Plan) Shown(limit int) (text string, cut bool) {
 // Next says what a plan is and how it goes on.
 func (i Issued) Next(p *Plan) string {
 	s := "Plan " + p.ID + ": " + Counted(len(p.Files)) + ". Nothing was changed yet. "
-	switch {
-	case !i.Waits:
+	if !i.Waits {
 		return s + "Apply it with apply_patch within 15 minutes."
-	case i.Visible:
-		return s + "A person has to agree within 15 minutes: rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID +
-			"; or apply_patch, if the client can ask its user."
 	}
-	return s + "A person has to agree within 15 minutes: apply_patch, if the client can ask its user. No plans are kept for the terminal, since this server has no state directory."
+	s += "A person has to agree within 15 minutes: "
+	terminal := "rootbound patch show " + p.ID + ", then rootbound patch apply " + p.ID
+	switch {
+	case i.Visible && i.Asks:
+		return s + terminal + "; or apply_patch, if the client can ask its user."
+	case i.Visible:
+		return s + terminal + "."
+	case i.Asks:
+		return s + "apply_patch, if the client can ask its user. For the terminal no plans are kept, since this server has no state directory."
+	}
+	return s + "but no plans are kept for the terminal, since this server has no state directory."
 }
 
 // Counted is a number of files in words.

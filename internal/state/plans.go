@@ -181,6 +181,12 @@ func (p *Plans) Get(id string) (Waiting, error) {
 	return w, nil
 }
 
+// Has reports whether a plan waits.
+func (p *Plans) Has(id string) bool {
+	_, err := p.Get(id)
+	return err == nil
+}
+
 // List finds all plans that wait, those that expire first first. strange counts files that no server laid out.
 func (p *Plans) List() (all []Waiting, strange int, err error) {
 	entries, err := os.ReadDir(p.dir)
