@@ -98,6 +98,11 @@ func reload(w world, r *follow.Reloader, h *house, service *serve.Service) error
 	if err := service.Reload(c.Projects); err != nil {
 		return err
 	}
+	if r.Applied(c) {
+		for _, id := range service.Retarget() {
+			lines = append(lines, "Notice: project "+rootbound.Quote(string(id))+" means the directory its path leads to now, as was accepted")
+		}
+	}
 	w.say(append(lines, r.Took(c)...)...)
 	return nil
 }
