@@ -110,7 +110,7 @@ func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
 }
 
 // Applied reports whether a person accepted another scope between what is in force and c.
-func (r *Reloader) Applied(c *Config) bool { return !bytes.Equal(c.accepted, r.accepted) }
+func (r *Reloader) Applied(c *config.Config) bool { return !bytes.Equal(c.HeldTo(), r.accepted) }
 
 // Took says that a configuration of Next is in force. The lines tell what it changed.
 func (r *Reloader) Took(c *config.Config) (lines []string) {
