@@ -84,8 +84,7 @@ func (g *Guard) DoAll(ctx context.Context, op rootbound.Operation, rs []Request,
 // perform is Guard.perform for all; at is the target an error speaks of.
 func (a *Group) perform(ctx context.Context, work func(context.Context, *Group) error) (at *Target, err error) {
 	defer a.close()
-	at, err = a.judge(ctx)
-	if at, err = a.record(at, err); err != nil {
+	if at, err = a.record(a.judge(ctx)); err != nil {
 		return at, err
 	}
 	lead := a.targets[0]
@@ -235,7 +234,7 @@ func (a *Group) Commit(publish func() error) error {
 		}
 	}
 	err := a.targets[0].lease(func() error {
-		if err := a.inside(); err != nil {
+		if err := a.Inside(); err != nil {
 			return err
 		}
 		return publish()
@@ -250,9 +249,7 @@ func (a *Group) Commit(publish func() error) error {
 
 // Inside checks that the parent of every entry still lies beneath its root: moved_out. For publish to ask after its last
 // effect, while it can still be taken back.
-func (a *Group) Inside() error { return a.inside() }
-
-func (a *Group) inside() error {
+func (a *Group) Inside() error {
 	for _, t := range a.targets {
 		if err := t.entry.Inside(); err != nil {
 			return a.blame(t, err)
