@@ -55,6 +55,9 @@ func newBytes(op string) string {
 	if op == "edit" {
 		return strings.Repeat(oldLine, 2000) + "edited\r\n"
 	}
+	if op == "append" {
+		return oldBytes() + newLine
+	}
 	return strings.Repeat(newLine, 3000)
 }
 
@@ -68,9 +71,26 @@ func child(op, dir string) error {
 	}
 	defer p.close()
 	_, _ = os.Open(beginMark)
-	if op == "edit" {
+	switch op {
+	case "append":
+		_, err = Append(bg, p, []byte(newLine), Expected{}, 0)
+	case "copy":
+		if p.source, err = p.entry.Lstat(); err == nil {
+			var to *place
+			if to, err = placeAt(dir, "g"); err == nil {
+				defer to.close()
+				both := *p
+				both.dest = to.entry
+				_, err = Copy(bg, &both, Expected{})
+			}
+		}
+	case "delete":
+		if p.source, err = p.entry.Lstat(); err == nil {
+			_, err = Delete(bg, p, Expected{})
+		}
+	case "edit":
 		_, err = EditFile(bg, p, []text.Edit{{Old: "edit me\n", New: "edited\n"}}, EditOptions{})
-	} else {
+	default:
 		_, err = Write(bg, p, []byte(newBytes(op)), Expected{})
 	}
 	_, _ = os.Open(endMark)
@@ -178,7 +198,7 @@ func oldOrNew(t *testing.T, op, dir string) {
 // machine could have left at each of them.
 func TestG15WritesAreAtomic(t *testing.T) {
 	strace := needStrace(t)
-	for _, op := range []string{"create", "replace", "edit"} {
+	for _, op := range []string{"create", "replace", "edit", "append"} {
 		t.Run(op, func(t *testing.T) {
 			dir := prepare(t, op)
 			calls := traced(t, strace, op, dir)

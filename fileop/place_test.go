@@ -53,6 +53,8 @@ func (p *place) Commit(publish func() error) error {
 	return publish()
 }
 
+func (p *place) Recursive() bool            { return false }
+func (p *place) Weight() (int, int64)       { return 0, 0 }
 func (p *place) CopiesAcross() bool         { return false }
 func (p *place) Overwritten() *beneath.Info { return nil }
 func (p *place) Copied(int64) error         { return nil }
