@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/wire"
 )
 
@@ -30,7 +31,7 @@ func (p *player) where(path string) string {
 	return path
 }
 
-func (p *player) prior(s Step) prior {
+func (p *player) prior(s script.Step) prior {
 	b := prior{path: p.where(s.Path), to: p.where(s.To)}
 	if info, err := os.Stat(b.path); err == nil && info.Mode().IsRegular() && info.Size() <= 1<<20 {
 		b.bytes, _ = os.ReadFile(b.path)
@@ -61,9 +62,9 @@ func (p *player) judge(g *ongoing) string {
 	}
 	p.got = append(p.got, said(r))
 	switch s.Want {
-	case Allow:
+	case script.Allow:
 		p.allowed(s, before, r)
-	case Deny:
+	case script.Deny:
 		p.denied(s, before, r, changed)
 	}
 	p.texts(s, r)
@@ -83,7 +84,7 @@ func said(r *wire.Result) string {
 }
 
 // lost: no answer came.
-func (p *player) lost(s Step, err error) {
+func (p *player) lost(s script.Step, err error) {
 	p.got = append(p.got, short(err))
 	switch {
 	case errors.Is(err, wire.ErrSilent):
@@ -103,7 +104,7 @@ func short(err error) string {
 	return err.Error()
 }
 
-func (p *player) allowed(s Step, b prior, r *wire.Result) {
+func (p *player) allowed(s script.Step, b prior, r *wire.Result) {
 	if r.Refused || r.Open {
 		p.against("%s %s was refused: %s", s.Op, s.Path, firstLine(r.Text))
 		return
@@ -114,7 +115,7 @@ func (p *player) allowed(s Step, b prior, r *wire.Result) {
 }
 
 // effect says what is missing after an operation that is said to be done.
-func (p *player) effect(s Step, b prior, r *wire.Result) string {
+func (p *player) effect(s script.Step, b prior, r *wire.Result) string {
 	v := p.values(s, 0)
 	switch s.Op {
 	case "read":
@@ -128,9 +129,9 @@ func (p *player) effect(s Step, b prior, r *wire.Result) string {
 			}
 		}
 	case "create", "write":
-		return holds(b.path, []byte(v.content))
+		return holds(b.path, []byte(v.Content))
 	case "edit":
-		return holds(b.path, bytes.Replace(b.bytes, []byte(v.old), []byte(v.new), 1))
+		return holds(b.path, bytes.Replace(b.bytes, []byte(v.Old), []byte(v.New), 1))
 	case "mkdir":
 		if info, err := os.Stat(b.path); err != nil || !info.IsDir() {
 			return "no directory was made"
@@ -168,8 +169,8 @@ func holds(path string, want []byte) string {
 	return ""
 }
 
-func (p *player) denied(s Step, b prior, r *wire.Result, changed []string) {
-	if mutating(s.Op) {
+func (p *player) denied(s script.Step, b prior, r *wire.Result, changed []string) {
+	if script.Mutating(s.Op) {
 		for _, c := range changed {
 			p.against("inside, %s", c)
 		}
@@ -193,7 +194,7 @@ func (p *player) denied(s Step, b prior, r *wire.Result, changed []string) {
 }
 
 // texts checks what the answer says.
-func (p *player) texts(s Step, r *wire.Result) {
+func (p *player) texts(s script.Step, r *wire.Result) {
 	for _, t := range s.Has {
 		if !strings.Contains(r.Text, p.w.Fill(t)) {
 			p.against("the answer lacks %q: %s", t, firstLine(r.Text))
@@ -221,7 +222,7 @@ func (p *player) texts(s Step, r *wire.Result) {
 }
 
 // alike asks the same of another path and compares the words, paths apart: who may not know must not be able to tell.
-func (p *player) alike(s Step, first string) {
+func (p *player) alike(s script.Step, first string) {
 	g, err := p.begin(s, s.Like)
 	if err != nil {
 		p.against("%v", err)
@@ -248,7 +249,7 @@ func firstLine(s string) string {
 }
 
 // check is one look at the tree at the end.
-func (p *player) check(c Check) error {
+func (p *player) check(c script.Check) error {
 	switch {
 	case c.Text != "":
 		if why := holds(p.where(c.Text), []byte(p.w.Fill(c.Is))); why != "" {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rootbound/rootbound/probe/profile"
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
@@ -17,7 +19,7 @@ import (
 // player plays one case in a world of its own and collects what speaks against the server.
 type player struct {
 	run *suite
-	c   *Case
+	c   *script.Case
 	era string
 	w   *truth.World
 	ctx context.Context
@@ -30,7 +32,7 @@ type player struct {
 	asks    int // questions for roots before the last change
 
 	mu       sync.Mutex
-	roots    Roots
+	roots    script.Roots
 	release  chan struct{}
 	base     truth.Look
 	outside  []string // changes outside since the start that the probe did not make
@@ -44,7 +46,7 @@ type player struct {
 
 // ongoing is a call that is not waited for.
 type ongoing struct {
-	step Step
+	step script.Step
 	call wire.Call
 	p    *wire.Pending
 }
@@ -217,7 +219,7 @@ func (p *player) answer(int) wire.Answer {
 		wait(time.After(r.Late))
 	}
 	p.do(r.Do)
-	return r.answer(p.w)
+	return r.Answer(p.w)
 }
 
 func (p *player) letGo() {
@@ -300,7 +302,7 @@ const (
 
 // settled waits until a server that asks by itself has asked more than that many times, and was answered.
 func (p *player) settled(asks int) {
-	if p.run.eager && p.era == EraLegacy && !p.c.Roots.Undeclared && p.asked(max(asks, 0), asking) == nil {
+	if p.run.eager && p.era == script.EraLegacy && !p.c.Roots.Undeclared && p.asked(max(asks, 0), asking) == nil {
 		p.pause(settling)
 	}
 }
@@ -334,22 +336,22 @@ type unfit struct{ why string }
 
 func (u *unfit) Error() string { return u.why }
 
-func (p *player) values(s Step, n int) values {
+func (p *player) values(s script.Step, n int) profile.Values {
 	fill := func(t string) string { return p.w.Fill(strings.ReplaceAll(t, "{n}", fmt.Sprint(n))) }
-	v := values{path: fill(s.Path), to: fill(s.To), content: fill(s.Content), old: fill(s.Old), new: fill(s.New)}
+	v := profile.Values{Path: fill(s.Path), To: fill(s.To), Content: fill(s.Content), Old: fill(s.Old), New: fill(s.New)}
 	if s.Fill > 0 {
-		v.content = strings.Repeat("0123456789abcde\n", s.Fill/16)
+		v.Content = strings.Repeat("0123456789abcde\n", s.Fill/16)
 	}
-	if v.content == "" {
-		v.content = "written by the probe\n"
+	if v.Content == "" {
+		v.Content = "written by the probe\n"
 	}
 	return v
 }
 
 // begin sends a step's call.
-func (p *player) begin(s Step, path string) (*ongoing, error) {
+func (p *player) begin(s script.Step, path string) (*ongoing, error) {
 	s.Path = path
-	call, err := p.run.profile.call(p.w, s.Op, p.values(s, 0))
+	call, err := p.run.profile.Call(p.w, s.Op, p.values(s, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -368,7 +370,7 @@ func (p *player) begin(s Step, path string) (*ongoing, error) {
 }
 
 func revision(era string) string {
-	if era == EraModern {
+	if era == script.EraModern {
 		return wire.Modern
 	}
 	return wire.Legacy

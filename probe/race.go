@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/wire"
 )
 
@@ -61,7 +62,7 @@ func (p *player) race() error {
 				default:
 				}
 				s := p.c.Steps[0]
-				call, err := p.run.profile.call(p.w, s.Op, p.values(s, int(n.Add(1))))
+				call, err := p.run.profile.Call(p.w, s.Op, p.values(s, int(n.Add(1))))
 				if err != nil {
 					stop()
 					return
@@ -115,7 +116,7 @@ func (p *player) race() error {
 }
 
 // told counts an answer that says what it must not as a leak.
-func (p *player) told(s Step, r *wire.Result) {
+func (p *player) told(s script.Step, r *wire.Result) {
 	for _, t := range s.Lacks {
 		if !strings.Contains(r.Text, t) {
 			continue
@@ -135,11 +136,11 @@ func (p *player) once(call wire.Call) (*wire.Result, error) {
 }
 
 // hit reports whether something got out already.
-func (p *player) hit(s Step) bool {
+func (p *player) hit(s script.Step) bool {
 	p.mu.Lock()
 	leaked := p.leaks > 0
 	p.mu.Unlock()
-	return leaked || mutating(s.Op) && p.escaped()
+	return leaked || script.Mutating(s.Op) && p.escaped()
 }
 
 // escaped looks for a new name in the directory outside, while the storm goes on.

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rootbound/rootbound/probe/profile"
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
@@ -38,12 +40,12 @@ type Server struct {
 	// URL makes it a server of Streamable HTTP, started by Command and reached there: http://127.0.0.1:{port}/mcp.
 	URL string
 	// Profile maps operations to tools. nil: a built-in one, or by the names in tools/list.
-	Profile *Profile
+	Profile *profile.Profile
 }
 
 // Options of a run. The zero value is a full deterministic run of the built-in cases.
 type Options struct {
-	Cases   []Case        // nil: the built-in ones
+	Cases   []script.Case // nil: the built-in ones
 	Only    []string      // ids, families or patterns with *; a case runs if one fits
 	Eras    []string      // nil: all the server speaks
 	Race    time.Duration // how long each race lasts; 0: races are skipped
@@ -60,7 +62,7 @@ type Options struct {
 type suite struct {
 	o       Options
 	server  Server
-	profile *Profile
+	profile *profile.Profile
 	eager   bool   // the server asks for roots by itself
 	mark    string // in the environment of every process of this run
 	subject Subject
@@ -82,7 +84,7 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 	}
 	if o.Cases == nil {
 		var err error
-		if o.Cases, err = Cases(""); err != nil {
+		if o.Cases, err = script.Cases(""); err != nil {
 			return nil, err
 		}
 	}
@@ -118,12 +120,12 @@ func (r *suite) meet(ctx context.Context) error {
 		r.subject.Transport = "http"
 	}
 	var last error
-	for _, era := range []string{EraLegacy, EraModern} {
+	for _, era := range []string{script.EraLegacy, script.EraModern} {
 		if r.o.Eras != nil && !slices.Contains(r.o.Eras, era) {
 			continue
 		}
 		if err := r.greet(ctx, w, era); err != nil {
-			if last == nil || era == EraLegacy {
+			if last == nil || era == script.EraLegacy {
 				last = err
 			}
 			continue
@@ -141,7 +143,7 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	if err != nil {
 		return err
 	}
-	o.Roots = func(int) wire.Answer { return Roots{List: []string{"file://{app}", "file://{docs}"}}.answer(w) }
+	o.Roots = func(int) wire.Answer { return script.Roots{List: []string{"file://{app}", "file://{docs}"}}.Answer(w) }
 	ctx, stop := r.greeting(ctx)
 	defer stop()
 	conn, err := wire.Open(ctx, o)
@@ -164,7 +166,7 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	if err := json.Unmarshal(hello, &who); err != nil {
 		return fmt.Errorf("no handshake: %w", err)
 	}
-	if era == EraModern && !slices.Contains(who.Supported, wire.Modern) {
+	if era == script.EraModern && !slices.Contains(who.Supported, wire.Modern) {
 		return fmt.Errorf("it does not speak %s", wire.Modern)
 	}
 	for k, v := range who.Meta {
@@ -180,12 +182,12 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 		return r.explain(conn, fmt.Errorf("no tools: %w", err))
 	}
 	var list struct {
-		Tools []tool `json:"tools"`
+		Tools []profile.Tool `json:"tools"`
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("no tools: %w", err)
 	}
-	if era == EraLegacy {
+	if era == script.EraLegacy {
 		if n, next := conn.Asks(); n > 0 {
 			r.eager = true
 		} else {
@@ -208,15 +210,15 @@ func (r *suite) explain(c *wire.Conn, err error) error {
 }
 
 // assign settles which tool does what.
-func (r *suite) assign(tools []tool) error {
+func (r *suite) assign(tools []profile.Tool) error {
 	if r.profile == nil {
 		var err error
-		if r.profile, err = choose(r.subject.Name, tools); err != nil {
+		if r.profile, err = profile.Choose(r.subject.Name, tools); err != nil {
 			return err
 		}
 	}
 	r.subject.Profile, r.subject.Tools, r.subject.Unmapped = r.profile.Name, map[string]string{}, []string{}
-	for _, op := range operations {
+	for _, op := range script.Operations() {
 		if in, ok := r.profile.Ops[op]; ok {
 			r.subject.Tools[op] = in.Tool
 		} else {
@@ -248,7 +250,7 @@ func source(seed uint64, id, era string) func() uint64 {
 
 // question is one case in one era.
 type question struct {
-	c   *Case
+	c   *script.Case
 	era string
 }
 
@@ -304,7 +306,7 @@ func (r *suite) all(ctx context.Context) []Outcome {
 	return out
 }
 
-func chosen(only []string, c *Case) bool {
+func chosen(only []string, c *script.Case) bool {
 	return len(only) == 0 || slices.ContainsFunc(only, func(o string) bool {
 		id, _ := filepath.Match(o, c.ID)
 		return id || o == c.Family
@@ -314,7 +316,7 @@ func chosen(only []string, c *Case) bool {
 // ask plays one case and gives the verdict.
 func (r *suite) ask(ctx context.Context, q question) Outcome {
 	c := q.c
-	o := Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
+	o := Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.Wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
 	began := time.Now()
 	defer func() { o.ElapsedMS = time.Since(began).Milliseconds() }()
 	if why := r.unfit(q); why != "" {
@@ -359,7 +361,7 @@ func (r *suite) unfit(q question) string {
 		if _, ok := r.profile.Ops[s.Op]; s.Op != "" && !ok {
 			return "no tool for " + s.Op
 		}
-		if s.Absolute && r.profile.relative() {
+		if s.Absolute && r.profile.Relative() {
 			return "the server's tools take no absolute paths"
 		}
 		if s.Era != "" && !slices.Contains(r.subject.Eras, s.Era) {

@@ -6,21 +6,23 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rootbound/rootbound/probe/profile"
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
 
 // trick asks, takes the state that comes with the server's question, and does with it what a client must not.
-func (p *player) trick(s Step) error {
+func (p *player) trick(s script.Step) error {
 	ctx, stop := p.run.patience(p.ctx)
 	defer stop()
-	call, err := p.run.profile.call(p.w, s.Op, p.values(s, 0))
+	call, err := p.run.profile.Call(p.w, s.Op, p.values(s, 0))
 	if err != nil {
 		return err
 	}
 	asked := call
 	if s.State == "elsewhere" {
-		if asked, err = p.run.profile.call(p.w, "read", values{path: p.w.Fill("{docs}/guide.txt")}); err != nil {
+		if asked, err = p.run.profile.Call(p.w, "read", profile.Values{Path: p.w.Fill("{docs}/guide.txt")}); err != nil {
 			return err
 		}
 	}
@@ -51,7 +53,7 @@ func (p *player) trick(s Step) error {
 	if s.State == "tampered" {
 		state = tampered(state)
 	}
-	answer := p.roots.answer(p.w)
+	answer := p.roots.Answer(p.w)
 	before := p.prior(s)
 	if s.State == "replayed" {
 		r, err := p.conn.Retry(ctx, call, state, answer)
@@ -92,11 +94,11 @@ func tampered(s string) string {
 }
 
 // copies sends a step's call many times at once.
-func (p *player) copies(s Step) error {
+func (p *player) copies(s script.Step) error {
 	calls := make([]wire.Call, s.Copies)
 	for n := range calls {
 		var err error
-		if calls[n], err = p.run.profile.call(p.w, s.Op, p.values(s, n)); err != nil {
+		if calls[n], err = p.run.profile.Call(p.w, s.Op, p.values(s, n)); err != nil {
 			return err
 		}
 	}
@@ -127,7 +129,7 @@ func (p *player) copies(s Step) error {
 		case !r.Refused && !r.Open:
 			done++
 		}
-		if s.Want == Deny && r != nil {
+		if s.Want == script.Deny && r != nil {
 			p.denied(s, before, r, changed)
 		}
 	}

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound/probe"
+	"github.com/rootbound/rootbound/probe/profile"
 	"github.com/rootbound/rootbound/probe/report"
+	"github.com/rootbound/rootbound/probe/script"
 )
 
 // asking is what the flags of probe say.
@@ -75,16 +77,16 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 	}
 	a.server.Command = args
 	var err error
-	if a.o.Cases, err = probe.Cases(a.dir); err != nil {
+	if a.o.Cases, err = script.Cases(a.dir); err != nil {
 		return misused("%v", err)
 	}
 	if a.profile != "" {
-		if a.server.Profile, err = probe.LoadProfile(a.profile); err != nil {
+		if a.server.Profile, err = profile.Load(a.profile); err != nil {
 			return misused("%v", err)
 		}
 	}
 	if a.eras != "" {
-		if a.eras != probe.EraLegacy && a.eras != probe.EraModern {
+		if a.eras != script.EraLegacy && a.eras != script.EraModern {
 			return misused("--era is legacy or modern")
 		}
 		a.o.Eras = []string{a.eras}
@@ -122,7 +124,7 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 func met(s probe.Subject) []string {
 	lines := []string{fmt.Sprintf("%s, %s, profile %s", s.Title(), strings.Join(s.Eras, " and "), s.Profile)}
 	var tools []string
-	for _, op := range probe.Operations() {
+	for _, op := range script.Operations() {
 		if t := s.Tools[op]; t != "" {
 			tools = append(tools, op+"="+t)
 		}

@@ -1,4 +1,6 @@
-package probe
+// Package profile knows which tool of a server does which operation, and how its arguments are written: from a file, from
+// the built-in profiles, or by the names in tools/list.
+package profile
 
 import (
 	"embed"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
@@ -42,8 +45,8 @@ type Invocation struct {
 	Args map[string]any `yaml:"args"`
 }
 
-// tool is what tools/list tells of one tool.
-type tool struct {
+// Tool is what tools/list tells of one tool.
+type Tool struct {
 	Name        string `json:"name"`
 	InputSchema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
@@ -51,25 +54,25 @@ type tool struct {
 	} `json:"inputSchema"`
 }
 
-func (t tool) has(parameter string) bool { _, ok := t.InputSchema.Properties[parameter]; return ok }
+func (t Tool) has(parameter string) bool { _, ok := t.InputSchema.Properties[parameter]; return ok }
 
-// LoadProfile reads a profile from a file.
-func LoadProfile(file string) (*Profile, error) {
+// Load reads a profile from a file.
+func Load(file string) (*Profile, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return parseProfile(file, raw)
+	return parse(file, raw)
 }
 
-func parseProfile(file string, raw []byte) (*Profile, error) {
+func parse(file string, raw []byte) (*Profile, error) {
 	p := &Profile{}
 	if err := yaml.UnmarshalWithOptions(raw, p, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for op, in := range p.Ops {
-		if !slices.Contains(operations, op) {
-			return nil, fmt.Errorf("%s: no operation %q; there are %s", file, op, strings.Join(operations, " "))
+		if !slices.Contains(script.Operations(), op) {
+			return nil, fmt.Errorf("%s: no operation %q; there are %s", file, op, strings.Join(script.Operations(), " "))
 		}
 		if in.Tool == "" {
 			return nil, fmt.Errorf("%s: %s names no tool", file, op)
@@ -81,8 +84,8 @@ func parseProfile(file string, raw []byte) (*Profile, error) {
 	return p, nil
 }
 
-// choose finds the built-in profile that fits a server, or maps its tools by their names.
-func choose(server string, tools []tool) (*Profile, error) {
+// Choose finds the built-in profile that fits a server, or maps its tools by their names.
+func Choose(server string, tools []Tool) (*Profile, error) {
 	files, err := fs.Glob(profiles, "profiles/*.yaml")
 	if err != nil {
 		return nil, err
@@ -92,7 +95,7 @@ func choose(server string, tools []tool) (*Profile, error) {
 		if err != nil {
 			return nil, err
 		}
-		p, err := parseProfile(f, raw)
+		p, err := parse(f, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -103,12 +106,12 @@ func choose(server string, tools []tool) (*Profile, error) {
 	return guess(tools), nil
 }
 
-func (w When) fits(server string, tools []tool) bool {
+func (w When) fits(server string, tools []Tool) bool {
 	if w.Server != server || len(w.Tools) == 0 {
 		return false
 	}
 	for i, name := range w.Tools {
-		at := slices.IndexFunc(tools, func(t tool) bool { return t.Name == name })
+		at := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
 		if at < 0 || i == 0 && w.Parameter != "" && !tools[at].has(w.Parameter) {
 			return false
 		}
@@ -117,17 +120,17 @@ func (w When) fits(server string, tools []tool) bool {
 }
 
 // among drops operations whose tool the server does not have.
-func (p *Profile) among(tools []tool) *Profile {
+func (p *Profile) among(tools []Tool) *Profile {
 	for op, in := range p.Ops {
-		if !slices.ContainsFunc(tools, func(t tool) bool { return t.Name == in.Tool }) {
+		if !slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == in.Tool }) {
 			delete(p.Ops, op)
 		}
 	}
 	return p
 }
 
-// relative reports whether the tools take paths below a named project only.
-func (p *Profile) relative() bool {
+// Relative reports whether the tools take paths below a named project only.
+func (p *Profile) Relative() bool {
 	for _, in := range p.Ops {
 		for _, a := range in.Args {
 			if a == "{relative}" {
@@ -138,8 +141,8 @@ func (p *Profile) relative() bool {
 	return false
 }
 
-// call writes a step as a call of the mapped tool.
-func (p *Profile) call(w *truth.World, op string, v values) (wire.Call, error) {
+// Call writes a step as a call of the mapped tool.
+func (p *Profile) Call(w *truth.World, op string, v Values) (wire.Call, error) {
 	in, ok := p.Ops[op]
 	if !ok {
 		return wire.Call{}, fmt.Errorf("no tool for %s", op)
@@ -155,12 +158,12 @@ func (p *Profile) call(w *truth.World, op string, v values) (wire.Call, error) {
 	return wire.Call{Tool: in.Tool, Args: args}, nil
 }
 
-// values are what a step puts into arguments; texts are filled already.
-type values struct {
-	path, to, content, old, new string
+// Values are what a step puts into arguments; texts are filled already.
+type Values struct {
+	Path, To, Content, Old, New string
 }
 
-func (v values) fill(w *truth.World, a any) (any, error) {
+func (v Values) fill(w *truth.World, a any) (any, error) {
 	switch x := a.(type) {
 	case string:
 		return v.text(w, x)
@@ -188,11 +191,11 @@ func (v values) fill(w *truth.World, a any) (any, error) {
 	return a, nil
 }
 
-func (v values) text(w *truth.World, name string) (any, error) {
-	project, relative := apart(w, v.path)
-	toProject, toRelative := apart(w, v.to)
-	known := map[string]string{"{path}": v.path, "{to}": v.to, "{project}": project, "{relative}": relative,
-		"{to_project}": toProject, "{to_relative}": toRelative, "{content}": v.content, "{old}": v.old, "{new}": v.new}
+func (v Values) text(w *truth.World, name string) (any, error) {
+	project, relative := apart(w, v.Path)
+	toProject, toRelative := apart(w, v.To)
+	known := map[string]string{"{path}": v.Path, "{to}": v.To, "{project}": project, "{relative}": relative,
+		"{to_project}": toProject, "{to_relative}": toRelative, "{content}": v.Content, "{old}": v.Old, "{new}": v.New}
 	if s, ok := known[name]; ok {
 		return wire.Text(s), nil
 	}

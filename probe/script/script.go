@@ -1,4 +1,6 @@
-package probe
+// Package script holds cases as data: what the tree looks like, what the client says of its roots and when, which calls it
+// makes, and what is wanted. The built-in families are files below cases/; docs/probe.md describes the format.
+package script
 
 import (
 	"embed"
@@ -163,7 +165,8 @@ func (r *Roots) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-func (r Roots) answer(w *truth.World) wire.Answer {
+// Answer is what the client says, in a world.
+func (r Roots) Answer(w *truth.World) wire.Answer {
 	a := wire.Answer{Code: r.Code, Silent: r.Silent}
 	if r.Raw != "" {
 		a.Raw = json.RawMessage(w.Fill(r.Raw))
@@ -180,8 +183,8 @@ var operations = []string{"read", "list", "tree", "search", "create", "write", "
 // Operations are the operations a profile can map, in their order.
 func Operations() []string { return slices.Clone(operations) }
 
-// mutating reports whether an operation changes something.
-func mutating(op string) bool {
+// Mutating reports whether an operation changes something.
+func Mutating(op string) bool {
 	return slices.Contains([]string{"create", "write", "edit", "mkdir", "move", "delete", "propose", "apply"}, op)
 }
 
@@ -272,8 +275,8 @@ func (c *Case) complete() error {
 	return nil
 }
 
-// wants is what the case as a whole wants: its last step that wants something.
-func (c *Case) wants() string {
+// Wants is what the case as a whole wants: its last step that wants something.
+func (c *Case) Wants() string {
 	for _, s := range slices.Backward(c.Steps) {
 		if s.Want != "" {
 			return s.Want

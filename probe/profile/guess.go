@@ -1,4 +1,4 @@
-package probe
+package profile
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ type hint struct {
 	needs []string // roles that must be found among the parameters
 }
 
-// The first tool that fits wins; "delete" and "move" come before the vaguer names.
+// The first Tool that fits wins; "delete" and "move" come before the vaguer names.
 var hints = []hint{
 	{"read", []string{`^readtextfile$`, `^readfile$`, `^(fs)?read(text|file|afile)?$`, `^(get|view|open|cat|show)(file|filecontents?)$`, `^getfilecontents?$`, `^filesystemread$`}, []string{"path"}},
 	{"tree", []string{`^(directory|dir|file|folder|project|get)?tree$`, `^getdirectorytree$`, `^listrecursive`}, []string{"path"}},
@@ -48,12 +48,12 @@ func plain(s string) string { return separators.ReplaceAllString(strings.ToLower
 
 // guess maps tools to operations by their names and parameters. A tool that requires an argument nobody understands is
 // not used: better skipped than asked wrongly.
-func guess(tools []tool) *Profile {
+func guess(tools []Tool) *Profile {
 	p := &Profile{Name: "guessed from tools/list", Ops: map[string]Invocation{}}
 	for _, h := range hints {
 		for _, name := range h.names {
 			re := regexp.MustCompile(name)
-			at := slices.IndexFunc(tools, func(t tool) bool { return re.MatchString(plain(t.Name)) })
+			at := slices.IndexFunc(tools, func(t Tool) bool { return re.MatchString(plain(t.Name)) })
 			if at < 0 {
 				continue
 			}
@@ -67,7 +67,7 @@ func guess(tools []tool) *Profile {
 }
 
 // arguments fills a tool's parameters by their roles.
-func (h hint) arguments(t tool) (map[string]any, bool) {
+func (h hint) arguments(t Tool) (map[string]any, bool) {
 	value := map[string]any{"path": "{path}", "from": "{path}", "to": "{to}", "content": "{content}", "old": "{old}", "new": "{new}", "pattern": pattern(t.Name)}
 	needs := h.needs
 	if h.op == "edit" {
@@ -105,7 +105,7 @@ func pattern(name string) string {
 	return "**/*"
 }
 
-func parameter(t tool, names []string) (string, bool) {
+func parameter(t Tool, names []string) (string, bool) {
 	for _, n := range names {
 		for p := range t.InputSchema.Properties {
 			if plain(p) == n {
@@ -124,7 +124,7 @@ func edits(schema json.RawMessage) (map[string]any, bool) {
 		} `json:"items"`
 	}
 	json.Unmarshal(schema, &s)
-	var t tool
+	var t Tool
 	t.InputSchema.Properties = s.Items.Properties
 	o, had := parameter(t, roles["old"])
 	n, has := parameter(t, roles["new"])
