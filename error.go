@@ -26,11 +26,14 @@ type Error struct {
 // everything echoed is quoted by Quote.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Op != "" {
-		b.WriteString(string(e.Op))
+	b.WriteString(string(e.Op))
+	switch {
+	case e.Path == "" && (e.Op == OpPropose || e.Op == OpApply): // a plan as a whole, not one of its files
+		b.WriteString(": ")
+	case e.Op != "":
 		b.WriteByte(' ')
-	}
-	if e.Path != "" || e.Op != "" {
+		fallthrough
+	case e.Path != "":
 		b.WriteString(Quote(e.Path))
 		b.WriteString(": ")
 	}

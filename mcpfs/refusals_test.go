@@ -148,7 +148,25 @@ func refusalCases() []refusalCase {
 			l.t.Cleanup(func() { os.RemoveAll(l.dir + ".old") })
 			l.mkdir(".")
 		}, tool: "write_file", args: args{"path": "a.txt", "content": ""}},
+		{name: "writes are proposed", reason: "right_missing", opt: func(_ *testing.T, o *serve.Options) { o.Projects[0].ProposeWrites = true }, tool: "write_file", args: args{"path": "a.txt", "content": ""}},
+		{name: "no right to propose", reason: "right_missing", opt: rights(rootbound.ReadOnly), tool: "propose_patch", args: args{"root": "p", "diff": diffOf("a.txt", "x", "z")}},
+		{name: "no diff", reason: "argument_invalid", tool: "propose_patch", args: args{"root": "p", "diff": "please\n"}},
+		{name: "a diff whose counts lie", reason: "argument_invalid", tool: "propose_patch", args: args{"root": "p", "diff": diffOf("a.txt", "x", "z") + "+more\n"}},
+		{name: "a diff that climbs", reason: "outside_root", tool: "propose_patch", args: args{"root": "p", "diff": diffOf("../a.txt", "x", "z")}},
+		{name: "a diff of a binary file", reason: "not_text", tool: "propose_patch", args: args{"root": "p", "diff": "diff --git a/b b/b\nBinary files a/b and b/b differ\n"}},
+		{name: "a diff that makes a link", reason: "special_file", tool: "propose_patch", args: args{"root": "p", "diff": "diff --git a/l b/l\nnew file mode 120000\n"}},
+		{name: "a diff that does not fit", reason: "edit_no_match", setup: x, tool: "propose_patch", args: args{"root": "p", "diff": diffOf("a.txt", "q", "z")}},
+		{name: "a diff of nothing", reason: "not_found", tool: "propose_patch", args: args{"root": "p", "diff": diffOf("none.txt", "x", "z")}},
+		{name: "a plan by a rule", reason: "rule_denied", tool: "propose_patch", args: args{"root": "p", "edits": []args{{"path": ".envrc", "oldText": "", "newText": "x"}}}},
+		{name: "edits and a diff", reason: "argument_invalid", tool: "propose_patch", args: args{"root": "p", "diff": "x", "edits": []args{{"path": "a", "oldText": "", "newText": "x"}}}},
+		{name: "no such plan", reason: "argument_invalid", tool: "apply_patch", args: args{"root": "p", "plan": "nosuchplan"}},
+		{name: "a forged token", reason: "argument_invalid", tool: "apply_patch", args: args{"root": "p", "plan": "rb1.AAAA"}},
 	}
+}
+
+// diffOf changes the one line of a file.
+func diffOf(path, old, new string) string {
+	return "--- a/" + path + "\n+++ b/" + path + "\n@@ -1 +1 @@\n-" + old + "\n+" + new + "\n"
 }
 
 // Reasons that stand in records of dropped roots, or come of timing, faults and people; their texts are the registry's,
@@ -156,7 +174,7 @@ func refusalCases() []refusalCase {
 var otherwise = []rootbound.Reason{
 	rootbound.RootsUnsupported, rootbound.RootNotFile, rootbound.RootRemote, rootbound.RootURIInvalid, rootbound.RootUnusable, rootbound.RootTooWide,
 	rootbound.AuthorityUnavailable, rootbound.GenerationStale, rootbound.RevokedByUser, rootbound.CrossDevice, rootbound.MovedOut,
-	rootbound.LimitReached, rootbound.Cancelled, rootbound.IOError, rootbound.InternalError,
+	rootbound.LimitReached, rootbound.Cancelled, rootbound.IOError, rootbound.InternalError, rootbound.ProjectRetired,
 }
 
 var updateLive = flag.Bool("update-refusals", false, "write testdata/refusals.golden anew")
