@@ -30,6 +30,21 @@ func (p *process) said(text string, times int) {
 	}
 }
 
+// awaits asks until the answer is yes.
+func (p *process) awaits(yes func() bool) {
+	p.t.Helper()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	late := time.After(60 * time.Second)
+	for !yes() {
+		select {
+		case <-look.C:
+		case <-late:
+			p.t.Fatalf("it never came; stderr: %s", p.stderr)
+		}
+	}
+}
+
 // answer calls a tool and gives its text.
 func (p *process) answer(tool, arguments string) string {
 	p.t.Helper()
@@ -38,6 +53,16 @@ func (p *process) answer(tool, arguments string) string {
 		if m := p.receive(); m.ID != nil {
 			return firstText(m)
 		}
+	}
+}
+
+// accept runs config apply beside a server.
+func accept(t *testing.T, p *process, state, file, shows string) {
+	t.Helper()
+	apply := exec.Command(p.cmd.Path, "config", "apply", "--yes", "--config", file)
+	apply.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
+	if out, err := apply.CombinedOutput(); err != nil || !strings.Contains(string(out), shows) {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 
@@ -111,11 +136,7 @@ func TestReloadOfARunningServer(t *testing.T) {
 			expect(p, "read_text_file", `{"project_id":"app","relative_path":"a.txt"}`, "app")
 
 			replace(t, file, config("full", other))
-			apply := exec.Command(p.cmd.Path, "config", "apply", "--yes", "--config", file)
-			apply.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
-			if out, err := apply.CombinedOutput(); err != nil || !strings.Contains(string(out), "added project other") {
-				t.Fatalf("%v: %s", err, out)
-			}
+			accept(t, p, state, file, "added project other")
 			p.said("was read again: widened project app: rights full, were ro", 1)
 			expect(p, "write_file", write, "wrote to")
 			if confine == "off" {
@@ -158,13 +179,56 @@ func TestConfinedServerIsToldByApply(t *testing.T) {
 	}
 	replace(t, file, "projects: [{id: app, dir: app, rights: ro}]\n")
 	p.said("cannot be read: permission denied", 1)
-	apply := exec.Command(p.cmd.Path, "config", "apply", "--yes", "--config", file)
-	apply.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
-	if out, err := apply.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	accept(t, p, state, file, "narrowed project app")
 	p.said("was read again: narrowed project app: rights ro, were rw", 1)
 	if got := p.answer("write_file", `{"project_id":"app","relative_path":"a","content":"x"}`); !strings.Contains(got, "right_missing") {
 		t.Error(got)
 	}
+}
+
+// TestApplyTakesReplacedDirectories: a project whose directory was replaced, or whose id means another directory now, is
+// not served by itself; a person accepts it.
+func TestApplyTakesReplacedDirectories(t *testing.T) {
+	top, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	for _, d := range []string{"app", "next", "other"} {
+		if err := os.Mkdir(filepath.Join(top, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(top, d, "a.txt"), []byte(d), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(top, "c.yaml")
+	replace(t, file, "projects: [{id: app, dir: app}]\n")
+	p := startIn(t, state, "serve", "--confine=off", "--config", file)
+	p.initialize("2025-11-25")
+	read := func(want string) {
+		t.Helper()
+		if got := p.answer("read_text_file", `{"project_id":"app","relative_path":"a.txt"}`); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q; stderr: %s", got, want, p.stderr)
+		}
+	}
+	read("app")
+	if err := os.Rename(top+"/app", top+"/old"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(top+"/next", top+"/app"); err != nil {
+		t.Fatal(err)
+	}
+	// Reads look at most once a second whether the path still leads there; a change of the file is read before that.
+	replace(t, file, "projects: [{id: app, dir: app, deny: x}]\n")
+	p.said("narrowed project app", 1)
+	read("(project_") // retired
+
+	accept(t, p, state, file, "replaced project app: another directory lies at ")
+	p.awaits(func() bool {
+		return p.answer("read_text_file", `{"project_id":"app","relative_path":"a.txt"}`) == "next"
+	})
+
+	replace(t, file, "projects: [{id: app, dir: other}]\n")
+	p.said("was read again: removed project app", 1)
+	read("(project_")
+	accept(t, p, state, file, "until now the id meant")
+	p.said("was read again: added project app", 1)
+	read("other")
 }

@@ -41,7 +41,8 @@ func Table() held.Table {
 }
 
 // scope is what the file lets be touched, before variables, flags and arguments.
-func (c *Config) scope(t held.Table, where *whereabouts) held.Scope {
+func (l *loader) scope(t held.Table, where *whereabouts) held.Scope {
+	c := l.Config
 	s := held.Scope{Settings: map[string]string{}}
 	for _, set := range Settings() {
 		if _, ok := t[set.Key]; ok {
@@ -50,7 +51,11 @@ func (c *Config) scope(t held.Table, where *whereabouts) held.Scope {
 	}
 	s.Settings["roots.mode"] = c.fileMode()
 	for _, p := range c.Projects {
-		s.Grants = append(s.Grants, held.Grant{Project: p, Real: where.canonical(p.Dir)})
+		g := held.Grant{Project: p, Real: where.canonical(p.Dir)}
+		if st := l.stat(p.Dir); st != nil {
+			g.Inode = inode(st)
+		}
+		s.Grants = append(s.Grants, g)
 	}
 	return s
 }
@@ -137,7 +142,7 @@ func (c *Config) Against(accepted []byte) (map[string][]held.Change, error) {
 		if accepted == nil {
 			base = held.Scope{Settings: s.Settings}
 		}
-		if d := t.Compare(base, s); len(d) > 0 {
+		if d := append(t.Compare(base, s), held.Replacements(base, s)...); len(d) > 0 {
 			out[name] = d
 		}
 	}

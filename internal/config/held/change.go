@@ -18,7 +18,8 @@ const (
 	Widened  Kind = "widened"
 	Removed  Kind = "removed"
 	Narrowed Kind = "narrowed"
-	Changed  Kind = "changed" // a setting of which neither value is the narrower one
+	Changed  Kind = "changed"  // a setting of which neither value is the narrower one
+	Replaced Kind = "replaced" // another directory at the same path
 )
 
 // Change is one difference between two scopes.
@@ -37,6 +38,19 @@ func (c Change) String() string {
 		return string(c.Kind) + " " + c.Text
 	}
 	return fmt.Sprintf("%s project %s: %s", c.Kind, c.Project, c.Text)
+}
+
+// Replacements lists the projects at whose path another directory lies than when they were accepted. It is told to a person
+// who accepts: what a server has open does not change by it.
+func Replacements(from, to Scope) []Change {
+	var out []Change
+	was := byID(from)
+	for _, g := range to.Grants {
+		if b, ok := was[g.ID]; ok && same(b, g) && b.Inode != 0 && g.Inode != 0 && b.Inode != g.Inode {
+			out = append(out, Change{Replaced, g.ID, fmt.Sprintf("another directory lies at %s than when it was accepted", rootbound.Quote(g.Dir))})
+		}
+	}
+	return out
 }
 
 // Compare lists what changes from one scope to another: projects in the order of to, those that are gone, then settings.

@@ -20,8 +20,9 @@ import (
 // Grant is one project of a scope.
 type Grant struct {
 	rootbound.Project
-	Real string // canonical path of the directory, or what it would be if it is missing
-	Shut bool   `json:",omitempty"` // nothing below the directory may be touched
+	Real  string // canonical path of the directory, or what it would be if it is missing
+	Inode uint64 `json:",omitempty"` // of the directory, to tell a person that it was replaced; 0: not known
+	Shut  bool   `json:",omitempty"` // nothing below the directory may be touched
 }
 
 // Scope is what a configuration lets be touched: its projects, and the settings that could let more be touched. A value;
@@ -171,7 +172,7 @@ func same(a, b Grant) bool {
 // meet is what both allow. Whatever is not known here stays as it was accepted.
 func meet(b, w Grant) Grant {
 	m := b
-	m.Real, m.Description = w.Real, w.Description
+	m.Real, m.Inode, m.Description = w.Real, w.Inode, w.Description
 	m.Shut = b.Shut || w.Shut
 	m.Rights = b.Rights & w.Rights
 	m.Deny = union(b.Deny, w.Deny)
