@@ -29,7 +29,7 @@ func official(tmp string) ([]string, error) {
 	return []string{"node", filepath.Join(tmp, index)}, nil
 }
 
-func overStdio(tmp, binary string, rounds int, quick bool) ([]row, error) {
+func overStdio(tmp, binary string, rounds int, quick bool, only string) ([]row, error) {
 	small := filepath.Join(tmp, "small")
 	if err := os.Mkdir(small, 0o755); err != nil {
 		return nil, err
@@ -60,6 +60,13 @@ func overStdio(tmp, binary string, rounds int, quick bool) ([]row, error) {
 	}
 	r.bound, r.limit = "≤ 1.15", 1.15
 	rows = append(rows, r)
+	if r, err = projectReads(tmp, ours, small, file, rounds, calls); err != nil {
+		return nil, err
+	}
+	rows = append(rows, r)
+	if only == "reads" {
+		return rows, nil
+	}
 
 	theirs, err := official(tmp)
 	if err != nil {
@@ -73,8 +80,26 @@ func overStdio(tmp, binary string, rounds int, quick bool) ([]row, error) {
 	return append(rows, more...), err
 }
 
+// projectReads compares the two forms of the tools on one file.
+func projectReads(tmp string, ours []string, small, file string, rounds, calls int) (row, error) {
+	config := filepath.Join(tmp, "rootbound.yaml")
+	if err := os.WriteFile(config, []byte("projects: [{id: small, dir: "+small+", rights: rw}]\n"), 0o644); err != nil {
+		return row{}, err
+	}
+	r, err := readsOf("`read_text_file` in the project form", "the same in the classic form", append(append([]string{}, ours...), "--tools=project", "--config", config),
+		append(append([]string{}, ours...), "--tools=classic", "--config", config), map[string]string{"project_id": "small", "relative_path": filepath.Base(file)},
+		map[string]string{"root": "small", "path": filepath.Base(file)}, rounds, calls)
+	r.bound, r.limit = "≤ 1.1", 1.1
+	return r, err
+}
+
 // reads calls read_text_file in turn on both servers.
 func reads(what, rival string, ours, theirs []string, file string, rounds, calls int) (row, error) {
+	args := map[string]string{"path": file}
+	return readsOf(what, rival, ours, theirs, args, args, rounds, calls)
+}
+
+func readsOf(what, rival string, ours, theirs []string, ourArgs, theirArgs map[string]string, rounds, calls int) (row, error) {
 	a, err := start(ours...)
 	if err != nil {
 		return row{}, err
@@ -85,13 +110,12 @@ func reads(what, rival string, ours, theirs []string, file string, rounds, calls
 		return row{}, err
 	}
 	defer b.stop()
-	args := map[string]string{"path": file}
 	var o, t times
 	for n := range rounds + 1 {
 		for k := range 2 {
-			p, into := a, &o
+			p, into, args := a, &o, ourArgs
 			if (n+k)%2 == 0 {
-				p, into = b, &t
+				p, into, args = b, &t, theirArgs
 			}
 			for range calls {
 				begin := time.Now()
