@@ -21,7 +21,7 @@ const Life = 15 * time.Minute
 // Bounds of the plans that a Desk holds in memory; the oldest go first.
 const (
 	maxPlans = 64
-	maxBytes = 64 << 20
+	maxBytes = 32 << 20
 )
 
 // Pending keeps plans that wait for a person, where another process of the same user finds them. Safe for concurrent use.
@@ -107,7 +107,8 @@ func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
 	}
 	whole := project.Rights.Has(p.Rights())
 	out.Waits, out.Asks = project.ProposeWrites || !whole, project.ProposeWrites && whole
-	if out.Waits && d.o.Pending != nil {
+	// A project that is a client's root exists in its session only: no other process could apply the plan.
+	if out.Waits && d.o.Pending != nil && use.Snapshot().Mode != authority.Client {
 		body, err := p.Encode()
 		if err == nil {
 			err = d.o.Pending.Put(p.ID, p.Expires, body)

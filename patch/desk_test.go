@@ -27,19 +27,32 @@ type office struct {
 	g    *guard.Guard
 	desk *patch.Desk
 	now  time.Time
-	wait waiting
+	wait *waiting
 }
 
 // waiting is a Pending that remembers.
-type waiting map[string][]byte
+type waiting struct{ plans sync.Map }
 
-func (w waiting) Put(id string, _ time.Time, body []byte) error { w[id] = body; return nil }
-func (w waiting) Drop(id string) error                          { delete(w, id); return nil }
-func (w waiting) Has(id string) bool                            { return w[id] != nil }
+func (w *waiting) Put(id string, _ time.Time, body []byte) error { w.plans.Store(id, body); return nil }
+func (w *waiting) Drop(id string) error                          { w.plans.Delete(id); return nil }
+func (w *waiting) Has(id string) bool                            { _, ok := w.plans.Load(id); return ok }
+
+// all are the plans that wait.
+func (w *waiting) all(t *testing.T) (out []*patch.Plan) {
+	t.Helper()
+	for _, body := range w.plans.Range {
+		p, err := patch.Decode(body.([]byte))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
 
 func open(t *testing.T, projects ...rootbound.Project) *office {
 	t.Helper()
-	o := &office{t: t, dir: t.TempDir(), g: guard.New(guard.Options{}), now: time.Now(), wait: waiting{}}
+	o := &office{t: t, dir: t.TempDir(), g: guard.New(guard.Options{}), now: time.Now(), wait: &waiting{}}
 	for i := range projects {
 		projects[i].Dir = filepath.Join(o.dir, string(projects[i].ID))
 		if err := os.MkdirAll(projects[i].Dir, 0o755); err != nil {
@@ -378,7 +391,7 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 	ctx, _ := o.session("")
 	for root, missing := range map[string]string{"p": "missing delete", "only": "missing", "asked": "writes: propose"} {
 		p, i := o.propose(ctx, patch.Request{Root: root, Diff: wide})
-		if !i.Waits || !i.Visible || o.wait[p.ID] == nil {
+		if !i.Waits || !i.Visible || !o.wait.Has(p.ID) {
 			t.Errorf("%s: %+v, nobody sees it", root, i)
 		}
 		for range 2 { // refused, not used up
@@ -397,7 +410,7 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 
 	// Rejected elsewhere, it is gone here before anybody is asked again.
 	p, i := o.propose(ctx, patch.Request{Root: "asked", Edits: []patch.Edit{edit("a", "one", "1")}})
-	delete(o.wait, p.ID)
+	o.wait.Drop(p.ID)
 	wants(t, "rejected in another process", o.apply(ctx, "asked", i.Token), rootbound.ArgumentInvalid, "applied or rejected")
 
 	// What waits is found by the operator's own process, applied there, and then used up here.
@@ -405,10 +418,8 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 	t.Cleanup(person.Close)
 	for _, root := range []string{"p", "only", "asked"} {
 		var p *patch.Plan
-		for _, body := range o.wait {
-			if q, err := patch.Decode(body); err != nil {
-				t.Fatal(err)
-			} else if q.Project == rootbound.RootID(root) {
+		for _, q := range o.wait.all(t) {
+			if q.Project == rootbound.RootID(root) {
 				p = q
 			}
 		}
@@ -423,8 +434,8 @@ func TestAPatchNeedsItsRights(t *testing.T) {
 		}
 		wants(t, root, o.apply(ctx, root, p.ID), rootbound.ArgumentInvalid, "no such plan")
 	}
-	if len(o.wait) != 0 {
-		t.Errorf("%d plans still wait", len(o.wait))
+	if left := o.wait.all(t); len(left) != 0 {
+		t.Errorf("%d plans still wait", len(left))
 	}
 }
 

@@ -29,9 +29,9 @@ func (i Issued) Next(p *Plan) string {
 	case i.Visible:
 		return s + terminal + "."
 	case i.Asks:
-		return s + "apply_patch, if the client can ask its user. For the terminal no plans are kept, since this server has no state directory."
+		return s + "apply_patch, if the client can ask its user. Nothing is kept for the terminal here."
 	}
-	return s + "but no plans are kept for the terminal, since this server has no state directory."
+	return s + "but nothing is kept for the terminal here."
 }
 
 // Counted is a number of files in words.
