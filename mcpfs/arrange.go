@@ -69,8 +69,11 @@ func (f *files) delete(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, err
 	}
 	out := &wire.Reply{Text: "Successfully deleted " + listedPath(r.Path)}
-	if done.Entries > 1 {
-		out.Text += fmt.Sprintf(" and the %d entries in it", done.Entries-1)
+	switch n := done.Entries - 1; {
+	case n == 1:
+		out.Text += " and the entry in it"
+	case n > 1:
+		out.Text += fmt.Sprintf(" and the %d entries in it", n)
 	}
 	out.Add("entries", done.Entries)
 	out.Note(done.Warnings...)
