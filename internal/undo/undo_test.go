@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
@@ -267,5 +268,44 @@ func TestTheStoreIsBounded(t *testing.T) {
 	}
 	if _, err := os.Stat(h.dir + "/big"); err != nil {
 		t.Error("it is gone all the same")
+	}
+}
+
+func TestOldChangesAreForgotten(t *testing.T) {
+	now := time.Now()
+	h := build(t, Options{Keep: time.Hour, Now: func() time.Time { return now }})
+	h.write(t, "f", "one")
+	old := h.write(t, "f", "two")
+	now = now.Add(2 * time.Hour)
+	young := h.write(t, "f", "three")
+	all, err := h.s.List()
+	if err != nil || len(all) != 1 || all[0].ID != young {
+		t.Errorf("%+v %v, want only %s and not %s", all, err, young, old)
+	}
+	if n := names(t, h.state+"/undo/data"); len(n) != 1 {
+		t.Errorf("%v", n)
+	}
+}
+
+// TestTheStoreIsShared: a second process's changes are seen, and its newest outlive the first one's oldest.
+func TestTheStoreIsShared(t *testing.T) {
+	a := build(t, Options{Entries: 4})
+	b, err := furnish(filepath.Dir(a.dir), a.state, Options{Entries: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { b.s.Close(); b.locks.Close() }()
+	b.ctx = a.ctx
+	a.write(t, "f", "0")
+	b.write(t, "g", "0")
+	for i := range 3 {
+		a.write(t, "f", strconv.Itoa(i))
+		b.write(t, "g", strconv.Itoa(i))
+	}
+	a.s.own = 1 << 20 // long after
+	last := a.write(t, "f", "last")
+	all, err := b.s.List()
+	if err != nil || len(all) != 4 || all[0].ID != last {
+		t.Errorf("%+v %v", all, err)
 	}
 }
