@@ -22,6 +22,9 @@ func patchCommand(w world) *cobra.Command {
 		Long: `Patches that a session proposed and may not apply itself wait for 15 minutes, for you: where a project says writes: propose,
 and where the project lacks a right that the patch needs.
 ` + exitHelp,
+		Example: `  rootbound patch list
+  rootbound patch show 4fwz27d3ka
+  rootbound patch apply --config rootbound.yaml 4fwz27d3ka`,
 		Args: cobra.NoArgs,
 	}
 	c.AddCommand(patchList(w), patchShow(w), patchApply(w), patchReject(w))
@@ -32,6 +35,9 @@ func patchList(w world) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the patches that wait",
 		Long: "Lists the patches that wait, those that expire first first: id, project, what happens to how many files, and who proposed it.\n" + exitHelp,
+		Example: `  rootbound patch list
+  rootbound patch list | cut -d' ' -f1
+  ROOTBOUND_STATE_DIR=/srv/state rootbound patch list`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, plans, err := waiting(w)
@@ -93,6 +99,9 @@ func patchShow(w world) *cobra.Command {
 		Long: `Prints what a patch does to which file, and all of its diff. Control characters and marks that change the direction of
 writing are shown as \xHH and \u{HHHH}, so that the diff cannot look like something it is not.
 ` + exitHelp,
+		Example: `  rootbound patch show 4fwz27d3ka
+  rootbound patch show 4fwz27d3ka | less
+  ROOTBOUND_STATE_DIR=/srv/state rootbound patch show 4fwz27d3ka`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			_, plans, err := waiting(w)
@@ -210,6 +219,9 @@ func patchReject(w world) *cobra.Command {
 	return &cobra.Command{
 		Use: "reject ID", Short: "Reject a patch that waits",
 		Long: "Uses a patch up without applying it: the session that proposed it cannot apply it any more either.\n" + exitHelp,
+		Example: `  rootbound patch reject 4fwz27d3ka
+  rootbound patch list | cut -d' ' -f1 | xargs -n1 rootbound patch reject
+  ROOTBOUND_STATE_DIR=/srv/state rootbound patch reject 4fwz27d3ka`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, plans, err := waiting(w)
