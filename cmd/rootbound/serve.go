@@ -130,9 +130,14 @@ func (s *settings) check(w world) error {
 	if len(s.Projects) == 0 {
 		return nothingGranted()
 	}
+	inForce := s.inForce(w)
 	for _, p := range s.Projects {
+		rights := p.Rights.String()
+		if !inForce(p.ID) {
+			rights += " (not in force: rootbound use chose others)"
+		}
 		_, err := fmt.Fprintf(w.out, "%s\n  id      %s\n  rights  %s\n  from    %s\n",
-			rootbound.Clean(p.Dir), p.ID, p.Rights, rootbound.Clean(s.Origin("projects."+string(p.ID)).String()))
+			rootbound.Clean(p.Dir), p.ID, rights, rootbound.Clean(s.Origin("projects."+string(p.ID)).String()))
 		if err != nil {
 			return failed("%s", text(err))
 		}

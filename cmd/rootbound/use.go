@@ -134,6 +134,26 @@ func (s *settings) chosen(w world, service *serve.Service) (*choice, error) {
 	return c, nil
 }
 
+// inForce tells which projects a server would begin with.
+func (s *settings) inForce(w world) func(rootbound.RootID) bool {
+	all := func(rootbound.RootID) bool { return true }
+	if s.File == "" {
+		return all
+	}
+	dir, err := s.state()
+	if err != nil {
+		return all
+	}
+	ids, chosen, err := dir.Active(config.Name(s.File))
+	if err != nil {
+		w.say("Warning: " + unreliable(err))
+	}
+	if !chosen {
+		return all
+	}
+	return func(id rootbound.RootID) bool { return slices.Contains(ids, string(id)) }
+}
+
 // look reads the choice if its file is another one than at the last look.
 func (c *choice) look() error {
 	now, err := os.Lstat(c.dir.ActivePath(c.name))
