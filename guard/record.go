@@ -78,10 +78,10 @@ func (t *Target) record(err error) error {
 	}
 	if t.dest != nil {
 		t.recDest = parent(t.dest)
-		r.DestDir, r.Dest = &t.recDest, t.destRel
-		if t.destProject != nil {
-			r.DestRoot = t.destProject.ID
-		}
+		r.DestDir = &t.recDest
+	}
+	if t.destProject != nil { // known where its parents are still missing too
+		r.Dest, r.DestRoot = t.destRel, t.destProject.ID
 	}
 	r.Decision, r.Reason, r.Detail, r.Rules = verdict(err), "", "", t.j.Rules
 	if err != nil {
