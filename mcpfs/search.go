@@ -52,6 +52,9 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		fmt.Fprintf(&b, "\n[cut after %d matches; go on with cursor: %s]", len(res.Hits), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
+	if len(res.Hits) == 0 && search.Unclosed(pattern) {
+		out.Note("nothing closes a bracket or brace of the pattern, so it stands for itself; write \\[ if that is meant")
+	}
 	out.Text = b.String()
 	skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
 	return out, nil

@@ -104,7 +104,7 @@ func classicTable() []tool {
 			description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists there stays unless overwrite is set." + pathRules},
 		{name: "search_files", title: "Search Files", run: (*files).search, op: rootbound.OpSearch, reads: true,
 			in:          []field{pathField, must("pattern", `{"type":"string","description":"Glob on what lies below that directory: *.go is its top level, **/*.go every level"}`), excludeField, cursorField, rootField},
-			out:         []field{cutOut, nextOut, skippedOut},
+			out:         []field{cutOut, nextOut, skippedOut, noteOut},
 			description: "Finds files and directories whose path matches a glob (*, **, ?, classes, braces), hidden ones too, sorted. An exclude pattern that matches a directory leaves out all of it." + pathRules + bound},
 		{name: "get_file_info", title: "Get File Info", run: (*files).info, op: rootbound.OpStat, reads: true, in: []field{pathField, rootField}, out: []field{versionOut},
 			description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},

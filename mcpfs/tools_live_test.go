@@ -531,3 +531,18 @@ func TestUnknownToolIsAProtocolError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A pattern that is broken is served as the classic server did, and the answer says what became of it.
+func TestBrokenBracketIsTold(t *testing.T) {
+	l := one(t)
+	l.file("a.c", "")
+	text, s := l.ok("search_files", args{"path": ".", "pattern": "*.[ch"})
+	mcpfs.ValidateForTest(t, "search_files", s)
+	if note, _ := s["note"].(string); text != "No matches found" || !strings.Contains(note, `write \[`) {
+		t.Errorf("%q %v", text, s)
+	}
+	l.file("*.[ch", "")
+	if text, s := l.ok("search_files", args{"path": ".", "pattern": "*.[ch"}); text != "./*.[ch" || s["note"] != nil {
+		t.Errorf("%q %v", text, s)
+	}
+}

@@ -83,6 +83,29 @@ func extendedAt(s string) int {
 	return -1
 }
 
+// Unclosed reports whether a pattern holds a "[" or "{" that nothing closes: such a character stands for itself, which is
+// seldom meant.
+func Unclosed(pattern string) bool {
+	open := 0
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			_, n, _ := parseClass(pattern[i:])
+			if n == 0 {
+				return true
+			}
+			i += n - 1
+		case '{':
+			open++
+		case '}':
+			open = max(open-1, 0)
+		}
+	}
+	return open > 0
+}
+
 // compileGlob reads an alternative; false for one that can match nothing.
 func compileGlob(s string) (glob, bool) {
 	var names []string

@@ -141,3 +141,12 @@ func FuzzGlob(f *testing.F) {
 		}
 	})
 }
+
+func TestUnclosed(t *testing.T) {
+	for p, want := range map[string]bool{"*.go": false, "[a-z]": false, "a]": false, `\[a`: false, "{a,b}": false, "[]a]": false, "[[:alpha:]]": false, "[{]": false,
+		"[a": true, "x/[!": true, "{a,b": true, "{a,{b}": true, "*.[ch": true} {
+		if got := Unclosed(p); got != want {
+			t.Errorf("Unclosed(%q) = %v", p, got)
+		}
+	}
+}
