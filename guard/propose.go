@@ -13,6 +13,9 @@ import (
 // changes are the rights that a change needs; where writes: propose they need a person's agreement too.
 const changes = rootbound.Create | rootbound.Write | rootbound.Move | rootbound.Delete
 
+// ProposeInstead is the way out of a refusal where a change may be proposed.
+const ProposeInstead = "Propose the change as a patch: a person can agree to it."
+
 // right checks the rights of a project.
 func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 	missing := need &^ p.Rights
@@ -24,7 +27,7 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 		e.Detail = "missing " + strings.Join(missing.Names(), ", ")
 	}
 	if need&changes != 0 && p.Rights.Has(rootbound.Propose) {
-		e.Next = "Propose the change with propose_patch: a person can agree to it."
+		e.Next = ProposeInstead
 	}
 	return e
 }

@@ -83,7 +83,7 @@ func TestWritesPropose(t *testing.T) {
 		err := h.do(r, func(context.Context, *guard.Target) error { t.Errorf("%s %s: done", r.Op, r.Path); return nil })
 		refused(t, string(r.Op)+" "+r.Path, err, rootbound.RightMissing)
 		var e *rootbound.Error
-		if errors.As(err, &e); e.Detail != "writes: propose" || !strings.Contains(e.Next, "propose_patch") {
+		if errors.As(err, &e); e.Detail != "writes: propose" || !strings.Contains(e.Next, "Propose the change as a patch") {
 			t.Errorf("%s: %v", r.Op, err)
 		}
 		err = h.g.DoAll(h.ctx(), rootbound.OpApply, []guard.Request{r}, func(context.Context, *guard.Group) error { t.Errorf("%s: done in a group", r.Op); return nil })

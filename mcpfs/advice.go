@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/guard"
 )
 
 // advice names tools and arguments of this package where the registry's own line, which every importer shares, cannot.
@@ -38,14 +39,20 @@ func advice(r rootbound.Reason, tools Tools) string {
 	return classic
 }
 
-// Advise completes a refusal with the way out that these tools offer, where nothing finer is said. Other errors, nil too,
+// Advise completes a refusal with the way out that these tools offer, where nothing finer is said or they offer just that. Other errors, nil too,
 // are given back as they are.
 func Advise(err error, tools Tools) error {
 	var e *rootbound.Error
-	if !errors.As(err, &e) || e.Next != "" {
+	if !errors.As(err, &e) {
 		return err
 	}
-	next := advice(e.Reason, tools)
+	next := ""
+	switch {
+	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeInstead:
+		next = "Propose the change with propose_patch: a person can agree to it."
+	case e.Next == "":
+		next = advice(e.Reason, tools)
+	}
 	if next == "" {
 		return err
 	}

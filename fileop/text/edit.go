@@ -87,8 +87,8 @@ func Apply(ctx context.Context, content []byte, edits []Edit, limit int64) ([]by
 func applyOne(text []byte, e Edit, limit int64) ([]byte, Applied, error) {
 	if e.Old == "" {
 		if len(text) > 0 {
-			return nil, Applied{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "oldText is empty and the file is not",
-				Next: "Send as oldText the text to replace, or use write_file."}
+			return nil, Applied{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the text to replace is empty and the file is not",
+				Next: "Send the text to replace, or write the whole file."}
 		}
 		if int64(len(e.New)) > limit {
 			return nil, Applied{}, tooLarge(int64(len(e.New)), limit)

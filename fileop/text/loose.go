@@ -54,7 +54,7 @@ func applyLoosely(v view, old, new []byte, limit int64) ([]byte, Applied, error)
 			m.Lines = append(m.Lines, h+1)
 		}
 		return nil, Applied{}, &rootbound.Error{Reason: rootbound.EditAmbiguous, Detail: "only when blanks at the ends of lines are ignored", Err: m,
-			Next: "Send oldText exactly as it stands in the file, long enough to occur once."}
+			Next: "Send the text exactly as it stands in the file, long enough to occur once."}
 	}
 	hit := hits[0]
 	in := indentsOf(v, lines[hit:], want)
