@@ -200,7 +200,8 @@ type loader struct {
 	*Config
 	in       Input
 	warnings []string
-	looked   map[string]looked // directories of projects
+	shut     map[rootbound.RootID]bool // projects of the file that nobody may touch until they are accepted
+	looked   map[string]looked         // directories of projects
 }
 
 func (l *loader) file() error {

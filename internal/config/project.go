@@ -248,7 +248,7 @@ func (l *loader) grant(dir string, rights rootbound.Rights, from string) error {
 		if !sameDir(p.Dir, dir) {
 			continue
 		}
-		if p.Rights == rights {
+		if p.Rights == rights || l.shut[p.ID] {
 			return nil
 		}
 		o := l.origins["projects."+string(p.ID)]

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/config/held"
 )
 
@@ -169,9 +170,10 @@ func (l *loader) hold() error {
 	if len(bases) == 0 {
 		return nil
 	}
+	others := l.others()
 	told := map[string]int{} // one line for each project and way into force: the last base is what is in force now
 	for _, b := range bases {
-		l.inForce = t.Hold(l.inForce, b.Scope)
+		l.inForce = t.Hold(l.inForce, b.Scope, others...)
 		for _, change := range t.Compare(b.Scope, want) {
 			if !change.Wider() {
 				continue
@@ -189,6 +191,13 @@ func (l *loader) hold() error {
 		}
 	}
 	l.Projects = l.inForce.Projects()
+	l.shut = map[rootbound.RootID]bool{}
+	for _, g := range l.inForce.Grants {
+		if l.shut[g.ID] = g.Shut; g.Shut && !slices.ContainsFunc(l.Waiting, func(w Waiting) bool { return w.Project == g.ID }) {
+			l.Waiting = append(l.Waiting, Waiting{held.Change{Kind: held.Removed, Project: g.ID,
+				Text: fmt.Sprintf("%s is shut, since what is granted around it would hold there", rootbound.Quote(g.Dir))}, WaitsForApply})
+		}
+	}
 	for _, p := range l.Projects {
 		if key := "projects." + string(p.ID); l.origins[key].Source == "" {
 			l.origins[key] = Origin{"held", "shut until it is accepted"}
@@ -198,6 +207,17 @@ func (l *loader) hold() error {
 		l.Roots.Mode = "narrow" // even if all of them wait: the client's roots are not granted in their place
 	}
 	return l.adopt(l.inForce.Settings, want.Settings)
+}
+
+// others are the directories that arguments grant beside the file.
+func (l *loader) others() (out []string) {
+	where := &whereabouts{}
+	for _, a := range l.arguments() {
+		if dir := l.absolute(a.dir, l.in.Cwd); a.dir != "" && filepath.IsAbs(dir) {
+			out = append(out, dir, where.canonical(dir))
+		}
+	}
+	return out
 }
 
 // adopt takes the settings that differ from those the file says.

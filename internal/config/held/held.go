@@ -69,8 +69,9 @@ func (o Order) Wider(from, to string) bool {
 	return !ok || !known || t > f
 }
 
-// Hold is what both want and base allow, in the order of want. It is want itself where base allows as much.
-func (t Table) Hold(want, base Scope) Scope {
+// Hold is what both want and base allow, in the order of want. It is want itself where base allows as much. others are
+// directories that are granted beside the scope: what lies in one of them must not fall to it either.
+func (t Table) Hold(want, base Scope, others ...string) Scope {
 	out := Scope{Settings: maps.Clone(want.Settings)}
 	if out.Settings == nil {
 		out.Settings = map[string]string{}
@@ -102,13 +103,16 @@ func (t Table) Hold(want, base Scope) Scope {
 			apart = append(apart, b)
 		}
 	}
-	out.shut(apart)
+	out.shut(apart, others)
 	return out
 }
 
 // shut adds those that lie inside a project in force, with nothing allowed.
-func (s *Scope) shut(apart []Grant) {
+func (s *Scope) shut(apart []Grant, others []string) {
 	at := map[string]int{} // projects in force by directory
+	for _, dir := range others {
+		at[dir] = other
+	}
 	taken := map[rootbound.RootID]bool{}
 	for i := range s.Grants {
 		at[s.Grants[i].Dir], at[s.Grants[i].Real] = i, i
@@ -116,15 +120,15 @@ func (s *Scope) shut(apart []Grant) {
 	}
 	done := map[string]bool{}
 	for _, g := range apart {
-		i, here := -1, false
+		i, here := nowhere, false
 		for _, dir := range []string{g.Dir, g.Real} {
 			if n, exact, ok := around(at, dir); ok && !here {
 				i, here = n, exact
 			}
 		}
 		switch {
-		case i < 0: // what nothing in force contains is out of reach anyway
-		case here: // two spellings of one directory: which rights hold would be a guess
+		case i == nowhere: // what nothing in force contains is out of reach anyway
+		case here && i != other: // two spellings of one directory: which rights hold would be a guess
 			s.Grants[i].Shut = true
 		case !done[g.Dir]:
 			done[g.Dir] = true
@@ -141,10 +145,15 @@ func around(at map[string]int, dir string) (i int, exact, ok bool) {
 			return i, d == dir, true
 		}
 		if d == filepath.Dir(d) {
-			return -1, false, false
+			return nowhere, false, false
 		}
 	}
 }
+
+const (
+	nowhere = -1
+	other   = -2 // granted beside the scope
+)
 
 // free keeps the id of what is shut apart from every project's, so that none is ever taken for another.
 func free(id rootbound.RootID, taken map[rootbound.RootID]bool) rootbound.RootID {
