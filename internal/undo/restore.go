@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -73,15 +74,23 @@ func (r *record) change() Change {
 }
 
 // Restore takes a change back, all of it or nothing, through the guard and by the authority of ctx: only if what is there
-// now is still what the change left. It returns what was taken back and, where g keeps, the id by which that in turn can
+// now is still what the change left. projects are those of that authority: the change may have been made under another id
+// of the same directory. It returns what was taken back and, where g keeps, the id by which that in turn can
 // be taken back.
 //
 // Errors: not_found (no such change, or it was forgotten), version_conflict with the path of the first file that was
 // changed since, and those of patch.Apply and of guard.Guard.Do.
-func (s *Store) Restore(ctx context.Context, g *guard.Guard, id string) (done Change, again string, err error) {
+func (s *Store) Restore(ctx context.Context, g *guard.Guard, projects []rootbound.Project, id string) (done Change, again string, err error) {
 	it, r, err := s.find(id)
 	if err != nil {
 		return Change{}, "", err
+	}
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		named(projects, string(e.Root)+"/"+string(e.At), &e.Project, &e.Path)
+		if e.From != nil {
+			named(projects, string(e.FromDir)+"/"+string(e.From), &e.FromIn, &e.FromAt)
+		}
 	}
 	b := back{s: s, g: g, r: r}
 	switch first := &r.Entries[0]; {
@@ -100,6 +109,21 @@ func (s *Store) Restore(ctx context.Context, g *guard.Guard, id string) (done Ch
 	s.forget(it)
 	s.own = 1 << 20 // the next look reads anew
 	return r.change(), again, nil
+}
+
+// named finds the innermost of projects that an absolute canonical path lies in, and what it is called there. It only
+// proposes: the guard judges the name, and the file is compared with what the change left.
+func named(projects []rootbound.Project, abs string, id *rootbound.RootID, path *[]byte) {
+	longest := -1
+	for _, p := range projects {
+		dir, err := filepath.EvalSymlinks(p.Dir)
+		if err != nil {
+			continue
+		}
+		if rel, ok := strings.CutPrefix(abs, strings.TrimRight(dir, "/")+"/"); ok && len(dir) > longest {
+			longest, *id, *path = len(dir), p.ID, []byte(rel)
+		}
+	}
 }
 
 func (s *Store) find(id string) (item, *record, error) {

@@ -93,14 +93,14 @@ func restores(t *testing.T, build func(*testing.T) *house) {
 			if err != nil || len(all) != 1 || all[0].ID != id || all[0].Files[0].Project != "p" {
 				t.Errorf("%+v %v", all, err)
 			}
-			done, _, err := h.s.Restore(h.ctx, h.g, id)
+			done, _, err := h.s.Restore(h.ctx, h.g, h.projects, id)
 			if err != nil || done.ID != id {
 				t.Fatalf("%+v %v", done, err)
 			}
 			if got := listing(t, h.dir); got != before {
 				t.Errorf("from\n%s\nto\n%s", before, got)
 			}
-			if _, _, err := h.s.Restore(h.ctx, h.g, id); rootbound.ReasonOf(err) != rootbound.NotFound {
+			if _, _, err := h.s.Restore(h.ctx, h.g, h.projects, id); rootbound.ReasonOf(err) != rootbound.NotFound {
 				t.Errorf("a second time: %v", err)
 			}
 		})
@@ -125,7 +125,7 @@ func TestRestoreLeavesWhatWasChangedSince(t *testing.T) {
 	put(t, h.dir+"/d", "theirs")
 	before := listing(t, h.dir)
 	for id, want := range map[string]rootbound.Reason{written: rootbound.VersionConflict, deleted: rootbound.Exists, patched.Undo: rootbound.VersionConflict} {
-		if _, _, err := h.s.Restore(h.ctx, h.g, id); rootbound.ReasonOf(err) != want {
+		if _, _, err := h.s.Restore(h.ctx, h.g, h.projects, id); rootbound.ReasonOf(err) != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestRestoreObeysTheGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	if _, _, err := h.s.Restore(ctx, h.g, id); rootbound.ReasonOf(err) != rootbound.RightMissing {
+	if _, _, err := h.s.Restore(ctx, h.g, h.projects, id); rootbound.ReasonOf(err) != rootbound.RightMissing {
 		t.Errorf("%v", err)
 	}
 	if got := read(t, h.dir+"/a"); got != "A" {
@@ -164,7 +164,29 @@ func TestAForgedRecordIsNotRestored(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Replace(read(t, path), `"write"`, `"WRITE"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.s.Restore(h.ctx, h.g, id); rootbound.ReasonOf(err) != rootbound.IOError {
+	if _, _, err := h.s.Restore(h.ctx, h.g, h.projects, id); rootbound.ReasonOf(err) != rootbound.IOError {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestRestoreUnderAnotherId: the project is called otherwise now, and lies in another one.
+func TestRestoreUnderAnotherId(t *testing.T) {
+	h := build(t, Options{})
+	put(t, h.dir+"/d/a", "a")
+	id := h.write(t, "d/a", "A")
+	h.projects = []rootbound.Project{
+		{ID: "outer", Dir: strings.TrimSuffix(h.dir, "/p"), Rights: rootbound.ReadOnly},
+		{ID: "inner", Dir: h.dir + "/d", Rights: rootbound.ReadWrite},
+	}
+	ctx, done, err := h.enter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	if c, _, err := h.s.Restore(ctx, h.g, h.projects, id); err != nil || c.Files[0].Project != "inner" || c.Files[0].Path != "a" {
+		t.Errorf("%+v %v", c, err)
+	}
+	if got := read(t, h.dir+"/d/a"); got != "a" {
+		t.Errorf("%q", got)
 	}
 }
