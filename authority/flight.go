@@ -26,18 +26,36 @@ var (
 // §4.2; mutates: the call may change something). At most three asks and Options.Timeout in all. Errors are
 // *rootbound.Error: no_scope, no_overlap, roots_empty, roots_malformed, revoked_by_user, authority_unavailable, cancelled.
 func (a *Authority) Acquire(ctx context.Context, mutates bool) (*Use, error) {
-	return a.acquire(ctx, a.capability(), mutates, false)
+	if mutates {
+		return a.acquire(ctx, a.capability(), fresh, false)
+	}
+	return a.acquire(ctx, a.capability(), aged, false)
 }
 
+// Renew is Acquire for a call that has waited for a person meanwhile: the client is asked anew even if it announces
+// changes, since the answer that ended the wait may have overtaken an announcement.
+func (a *Authority) Renew(ctx context.Context) (*Use, error) {
+	return a.acquire(ctx, a.capability(), anew, false)
+}
+
+// freshness is how old the client's answer may be.
+type freshness uint8
+
+const (
+	aged  freshness = iota // as for reads
+	fresh                  // as for changes: not older than the call, unless the client announces changes
+	anew                   // not older than the call
+)
+
 // acquire is Acquire; quiet: without asking.
-func (a *Authority) acquire(ctx context.Context, c Capability, mutates, quiet bool) (*Use, error) {
+func (a *Authority) acquire(ctx context.Context, c Capability, need freshness, quiet bool) (*Use, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
 	a.ceiling.pins.Look(ctx)
 	a.mu.Lock()
 	since := a.seq
-	u, err := a.current(c, mutates, since)
+	u, err := a.current(c, need, since)
 	a.mu.Unlock()
 	if u != nil || err != nil {
 		return u, err
@@ -47,7 +65,7 @@ func (a *Authority) acquire(ctx context.Context, c Capability, mutates, quiet bo
 	defer context.AfterFunc(a.ctx, cancel)()
 	for asks := 0; asks < maxAsks; {
 		a.mu.Lock()
-		u, err := a.current(c, mutates, since)
+		u, err := a.current(c, need, since)
 		var f *flight
 		if u == nil && err == nil {
 			if f = a.flight; f == nil {
@@ -123,7 +141,7 @@ func (a *Authority) asks(c Capability) bool {
 }
 
 // current is a hold on cur if it may be used by a call that came when `since` asks had been sent. Called with mu held.
-func (a *Authority) current(c Capability, mutates bool, since uint64) (*Use, error) {
+func (a *Authority) current(c Capability, need freshness, since uint64) (*Use, error) {
 	s := a.cur
 	switch {
 	case a.closed:
@@ -134,8 +152,8 @@ func (a *Authority) current(c Capability, mutates bool, since uint64) (*Use, err
 		return nil, nil
 	case a.asks(c) != s.asked:
 		return nil, nil
-	case !a.asks(c) || c.ListChanged:
-	case mutates && a.confirmed.seq <= since, !mutates && time.Since(a.confirmed.time) > maxAge:
+	case !a.asks(c) || c.ListChanged && need != anew:
+	case need != aged && a.confirmed.seq <= since, need == aged && time.Since(a.confirmed.time) > maxAge:
 		return nil, nil
 	}
 	return a.hold(s), nil

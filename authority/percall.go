@@ -162,7 +162,7 @@ func (a *Authority) Current() (*Use, error) {
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), quietFor)
 	defer cancel()
-	u, err := a.acquire(ctx, c, false, true)
+	u, err := a.acquire(ctx, c, aged, true)
 	if e := ended(ctx); err != nil && e != nil {
 		err = unavailable("timeout", nil)
 	}

@@ -69,8 +69,8 @@ func (s *Scope) Agree(ctx context.Context, req *mcp.CallToolRequest, q Question)
 	case !yes(res):
 		return Consent{Asked: true}, nil
 	}
-	// A client that sends no list_changed may have other roots by now.
-	fresh, err := c.party.auth.Acquire(ctx, true)
+	// The client may have other roots by now; an announcement of them may come behind the answer.
+	fresh, err := c.party.auth.Renew(ctx)
 	if err != nil {
 		return Consent{}, err
 	}

@@ -133,16 +133,22 @@ func TestAgreeLegacy(t *testing.T) {
 		return string(m.ID)
 	}
 	p.answer(begin(1, w.roots("app")), yesPlease)
+	p.answer(p.expectAsk(), w.roots("app"))
 	p.expect(1, "asked true agreed true roots app")
 	p.answer(begin(2, ""), `{"action":"decline"}`)
 	p.expect(2, "asked true agreed false roots app")
 
+	// What was announced before the answer ends it, whichever of the two is looked at first.
 	ask := begin(3, "")
 	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	p.answer(ask, yesPlease)
-	for { // the question is withdrawn, or was answered before
+	for {
 		m := p.recv()
-		if m.Method == "notifications/cancelled" {
+		if m.Method == "notifications/cancelled" { // the question is withdrawn
+			continue
+		}
+		if m.Method == "roots/list" { // or was answered before, and the roots are asked anew
+			p.answer(string(m.ID), w.roots("lib"))
 			continue
 		}
 		if r := m.tool(t); string(m.ID) != "3" || !strings.Contains(r.text(), "generation_stale") {
@@ -169,4 +175,30 @@ func TestAgreeLegacy(t *testing.T) {
 	r.call(1, "agree")
 	r.answer(r.expectAsk(), w.roots("app"))
 	r.expect(1, "asked false agreed false roots app")
+}
+
+// Both questions travel together where the client has roots too, and the roots count anew each time.
+func TestAgreeModernWithRoots(t *testing.T) {
+	w := open(t, Options{}, "app", "lib")
+	w.agreeing(time.Minute)
+	p := w.dial()
+	meta := strings.Replace(elicits2, `"elicitation"`, `"roots":{},"elicitation"`, 1)
+	p.callModern(1, meta, "agree", "")
+	p.callModern(2, meta, "agree", retry(p.asked(1), w.roots("app")))
+	m := p.recv()
+	r := m.tool(t)
+	if r.InputRequests[agreeKey] == nil || r.InputRequests["roots"] == nil {
+		t.Fatalf("want both questions, got %s", m.line)
+	}
+	both := func(state, roots string) string {
+		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{%q:%s,"roots":%s}`, state, agreeKey, yesPlease, roots)
+	}
+	p.callModern(3, meta, "agree", both(r.RequestState, w.roots("app")))
+	p.expect(3, "asked true agreed true roots app")
+
+	p.callModern(4, meta, "agree", "")
+	p.callModern(5, meta, "agree", retry(p.asked(4), w.roots("app")))
+	state := p.recv().tool(t).RequestState
+	p.callModern(6, meta, "agree", both(state, w.roots("lib")))
+	p.refused(6, rootbound.GenerationStale)
 }

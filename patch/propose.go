@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -363,14 +362,4 @@ func (p *Plan) Rights() rootbound.Rights {
 		}
 	}
 	return r
-}
-
-// Paths are the files of a plan, sorted.
-func (p *Plan) Paths() []string {
-	var out []string
-	for _, f := range p.Files {
-		out = append(out, f.Path)
-	}
-	slices.Sort(out)
-	return out
 }

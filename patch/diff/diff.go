@@ -35,9 +35,6 @@ type Change struct {
 	hunks []hunk
 }
 
-// Hunks counts the places the change touches.
-func (c *Change) Hunks() int { return len(c.hunks) }
-
 type line struct {
 	op   byte // ' ', '-', '+'
 	text string
