@@ -58,7 +58,7 @@ type Summary struct {
 	Error   int `json:"error"`
 }
 
-// Report is the result of a run. Its JSON form is described by the schema in probe/report/report.schema.json.
+// Report is the result of a run. Its JSON form is described by the schema in schema/rootbound.probe.v1.json.
 type Report struct {
 	Schema    string    `json:"schema"` // rootbound.probe.v1
 	Server    Subject   `json:"server"`
