@@ -5,7 +5,7 @@ T       ?= 30s
 BIN     := bin/rootbound
 FLAGS   ?=
 
-.PHONY: help build run test race storm fuzz bench e2e docs sabotage verify vet
+.PHONY: help build run test race storm fuzz bench e2e probe docs sabotage verify vet
 
 help:
 	@echo "make run       build; show a session on this repository and the mcp.json to paste"
@@ -15,6 +15,7 @@ help:
 	@echo "make fuzz      each fuzz target for T=$(T)"
 	@echo "make bench     ratios against named rivals, measured in one run; writes docs/benchmarks.md"
 	@echo "make e2e       npm ci, then real clients and the official server"
+	@echo "make probe     every boundary case with races: the official server and this one against the committed verdicts"
 	@echo "make docs      write the generated documents anew"
 	@echo "make sabotage  each sabotage patch applies, builds and turns its guarantee's test red"
 	@echo "make verify    the same, with the full red sets compared: guarantee, test, sabotage, result"
@@ -46,8 +47,12 @@ e2e: build
 	cd e2e && npm ci --no-audit --no-fund
 	RB_E2E=require $(GO) test -timeout=300s -count=1 ./e2e
 
+probe:
+	@[ -d e2e/node_modules ] || (cd e2e && npm ci --no-audit --no-fund)
+	RB_E2E=require $(GO) test -v -timeout=600s -count=1 -run 'TestOfficial|TestOursIsCommitted' ./probe
+
 docs:
-	$(GO) test . ./guard/rules ./mcpfs ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update
+	$(GO) test . ./probe ./guard/rules ./mcpfs ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update
 
 sabotage:
 	$(GO) run ./tools/verify

@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,6 +62,9 @@ func (p *player) judge(g *ongoing) string {
 		return ""
 	}
 	p.got = append(p.got, said(r))
+	if key := p.run.profile.Ops[s.Op].Keep; key != "" {
+		json.Unmarshal(r.Data[key], &p.kept)
+	}
 	switch s.Want {
 	case script.Allow:
 		p.allowed(s, before, r)

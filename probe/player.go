@@ -29,7 +29,8 @@ type player struct {
 	pending map[string]*ongoing
 	opened  map[string]reader // of Held checks
 	cork    bool
-	asks    int // questions for roots before the last change
+	kept    string // what the last answer that is kept gave
+	asks    int    // questions for roots before the last change
 
 	mu       sync.Mutex
 	roots    script.Roots
@@ -338,7 +339,7 @@ func (u *unfit) Error() string { return u.why }
 
 func (p *player) values(s script.Step, n int) profile.Values {
 	fill := func(t string) string { return p.w.Fill(strings.ReplaceAll(t, "{n}", fmt.Sprint(n))) }
-	v := profile.Values{Path: fill(s.Path), To: fill(s.To), Content: fill(s.Content), Old: fill(s.Old), New: fill(s.New)}
+	v := profile.Values{Path: fill(s.Path), To: fill(s.To), Content: fill(s.Content), Old: fill(s.Old), New: fill(s.New), Kept: p.kept}
 	if s.Fill > 0 {
 		v.Content = strings.Repeat("0123456789abcde\n", s.Fill/16)
 	}

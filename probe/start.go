@@ -41,8 +41,10 @@ func (r *suite) options(w *truth.World, dirs *[]string, era string) (wire.Option
 			return o, err
 		}
 		o.URL = strings.ReplaceAll(o.URL, "{port}", port)
-		for i := range o.Argv {
-			o.Argv[i] = strings.ReplaceAll(o.Argv[i], "{port}", port)
+		for _, list := range [][]string{o.Argv, o.Env} {
+			for i := range list {
+				list[i] = strings.ReplaceAll(list[i], "{port}", port)
+			}
 		}
 	}
 	return o, nil

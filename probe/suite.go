@@ -314,9 +314,9 @@ func chosen(only []string, c *script.Case) bool {
 }
 
 // ask plays one case and gives the verdict.
-func (r *suite) ask(ctx context.Context, q question) Outcome {
+func (r *suite) ask(ctx context.Context, q question) (o Outcome) {
 	c := q.c
-	o := Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.Wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
+	o = Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.Wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
 	began := time.Now()
 	defer func() { o.ElapsedMS = time.Since(began).Milliseconds() }()
 	if why := r.unfit(q); why != "" {

@@ -58,7 +58,7 @@ func guess(tools []Tool) *Profile {
 				continue
 			}
 			if args, ok := h.arguments(tools[at]); ok {
-				p.Ops[h.op] = Invocation{tools[at].Name, args}
+				p.Ops[h.op] = Invocation{Tool: tools[at].Name, Args: args}
 				break
 			}
 		}

@@ -43,6 +43,7 @@ type When struct {
 type Invocation struct {
 	Tool string         `yaml:"tool"`
 	Args map[string]any `yaml:"args"`
+	Keep string         `yaml:"keep"` // key of structuredContent whose text is {kept} in later calls
 }
 
 // Tool is what tools/list tells of one tool.
@@ -160,7 +161,7 @@ func (p *Profile) Call(w *truth.World, op string, v Values) (wire.Call, error) {
 
 // Values are what a step puts into arguments; texts are filled already.
 type Values struct {
-	Path, To, Content, Old, New string
+	Path, To, Content, Old, New, Kept string
 }
 
 func (v Values) fill(w *truth.World, a any) (any, error) {
@@ -195,7 +196,7 @@ func (v Values) text(w *truth.World, name string) (any, error) {
 	project, relative := apart(w, v.Path)
 	toProject, toRelative := apart(w, v.To)
 	known := map[string]string{"{path}": v.Path, "{to}": v.To, "{project}": project, "{relative}": relative,
-		"{to_project}": toProject, "{to_relative}": toRelative, "{content}": v.Content, "{old}": v.Old, "{new}": v.New}
+		"{to_project}": toProject, "{to_relative}": toRelative, "{content}": v.Content, "{old}": v.Old, "{new}": v.New, "{kept}": v.Kept}
 	if s, ok := known[name]; ok {
 		return wire.Text(s), nil
 	}

@@ -10,12 +10,13 @@ import (
 
 // Result is the answer of a tool call.
 type Result struct {
-	Text    string // all text blocks, or the message of a protocol error
-	Blob    []byte // decoded bytes of media and resource blocks
-	Refused bool   // isError, or a protocol error
-	Reason  string // the protocol error's code or the server's own word, if it gives one
-	Open    bool   // the server asked and the script never answered: nothing is on its way
-	State   string // requestState of the question that is open
+	Text    string                     // all text blocks, or the message of a protocol error
+	Blob    []byte                     // decoded bytes of media and resource blocks
+	Refused bool                       // isError, or a protocol error
+	Data    map[string]json.RawMessage // structuredContent
+	Reason  string                     // the protocol error's code or the server's own word, if it gives one
+	Open    bool                       // the server asked and the script never answered: nothing is on its way
+	State   string                     // requestState of the question that is open
 }
 
 // Call is one tool call.
@@ -153,13 +154,12 @@ func result(raw json.RawMessage, err error) (*Result, error) {
 	if len(w.Content) == 0 {
 		r.Text = string(w.Structured)
 	}
-	var s struct {
-		Error struct {
-			Reason string `json:"reason"`
-		} `json:"error"`
+	json.Unmarshal(w.Structured, &r.Data)
+	var e struct {
+		Reason string `json:"reason"`
 	}
-	if json.Unmarshal(w.Structured, &s) == nil {
-		r.Reason = s.Error.Reason
+	if json.Unmarshal(r.Data["error"], &e) == nil {
+		r.Reason = e.Reason
 	}
 	return r, nil
 }

@@ -66,6 +66,7 @@ type server struct {
 	out  sync.Mutex
 	next int
 	wait map[string]chan json.RawMessage
+	web  *web // nil: pipes
 }
 
 type message struct {
@@ -80,6 +81,10 @@ type message struct {
 func (s *server) send(m message) {
 	m.JSONRPC = "2.0"
 	line, _ := json.Marshal(m)
+	if s.web != nil {
+		s.web.send(string(m.ID), m.Method, line)
+		return
+	}
 	s.out.Lock()
 	defer s.out.Unlock()
 	os.Stdout.Write(append(line, '\n'))
@@ -94,19 +99,26 @@ func main() {
 			s.granted = append(s.granted, d)
 		}
 	}
+	if address := os.Getenv("BROKEN_HTTP"); address != "" {
+		s.serveHTTP(address)
+	}
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return
 		}
-		var m struct {
-			message
-			Result json.RawMessage `json:"result"`
-		}
-		if json.Unmarshal(line, &m) != nil {
-			continue
-		}
+		s.take(line)
+	}
+}
+
+// take handles one message.
+func (s *server) take(line []byte) {
+	var m struct {
+		message
+		Result json.RawMessage `json:"result"`
+	}
+	if json.Unmarshal(line, &m) == nil {
 		switch m.Method {
 		case "initialize":
 			var p struct {
