@@ -100,7 +100,7 @@ func TestApplyRefuses(t *testing.T) {
 		reason        rootbound.Reason
 		has           []string
 	}{
-		{"twice", "x\nx\n", []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 2", "replaceAll"}},
+		{"twice", "x\nx\n", []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 2", "occurs once"}},
 		{"twice, overlapping", "aaa", []Edit{{Old: "aa", New: "b"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 1"}},
 		{"many", many, []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"20 places, lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"}},
 		{"very many", strings.Repeat("x", 5000), []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"at least 1000 places"}},
@@ -110,7 +110,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"which edit", "a\n", []Edit{{Old: "a", New: "b"}, {Old: "a", New: "c"}}, rootbound.EditNoMatch, []string{"edit 2 of 2"}},
 		{"loosely twice", " x\n\tx\n", []Edit{{Old: "x \n", New: "y\n"}}, rootbound.EditAmbiguous, []string{"lines 1, 2", "blanks"}},
 		{"blanks alone", "a\n\tb\n", []Edit{{Old: "  \n", New: "y\n"}}, rootbound.EditNoMatch, nil},
-		{"empty old", "a\n", []Edit{{Old: "", New: "y"}}, rootbound.ArgumentInvalid, []string{"oldText is empty"}},
+		{"empty old", "a\n", []Edit{{Old: "", New: "y"}}, rootbound.ArgumentInvalid, []string{"to replace is empty"}},
 		{"mark as old", "\uFEFFa\n", []Edit{{Old: "\uFEFF", New: ""}}, rootbound.ArgumentInvalid, nil},
 		{"NUL", "a\x00b", []Edit{{Old: "a", New: "y"}}, rootbound.NotText, nil},
 		{"UTF-16", "\xff\xfea\x00", []Edit{{Old: "a", New: "y"}}, rootbound.NotText, []string{"UTF-16"}},

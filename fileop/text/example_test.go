@@ -16,5 +16,5 @@ func ExampleApply() {
 	fmt.Println(err)
 	// Output:
 	// "host = new\r\nport = 2\r\n" <nil>
-	// the text to replace is not in the file [nearest: line 2 is "port = 1"] (edit_no_match). Read the file and send oldText exactly as it stands there.
+	// the text to replace is not in the file [nearest: line 2 is "port = 1"] (edit_no_match). Read the file and send the text exactly as it stands there.
 }
