@@ -159,6 +159,11 @@ func TestRetiredComesBack(t *testing.T) {
 			is("accepted", top+"/other", top+"/b")
 		} else {
 			is("another directory", top+"/b")
+			replaceWith(t, ceil, moved, b)
+			is("another directory, read again", top+"/b")
+			replaceWith(t, ceil, project("a", top+"/none", rootbound.ReadWrite), b)
+			is("a missing directory", top+"/b")
+			replaceWith(t, ceil, moved, b)
 			if err := ceil.Retarget("a"); err != nil {
 				t.Fatal(err)
 			}

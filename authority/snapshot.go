@@ -152,10 +152,14 @@ func (s *Snapshot) seal(policy string) {
 	}
 	marks := make([]beneath.ObjectID, len(s.Marks))
 	rules := []string{policy}
+	granted := make(map[*rootbound.Project]bool, len(s.Grants))
+	for i := range s.Grants {
+		granted[s.Grants[i].Project] = true
+	}
 	for i, m := range s.Marks {
 		marks[i] = m.Root.ID()
 		line := fmt.Sprintf("mark %q %d %d %d %t", m.Project.ID, marks[i].Dev, marks[i].Ino, marks[i].Mount, m.Project.Rights == 0)
-		if !s.near(m) {
+		if !granted[m.Project] && !s.near(m) {
 			fmt.Fprintln(form, line)
 			continue
 		}
@@ -181,7 +185,7 @@ func (s *Snapshot) seal(policy string) {
 // near reports whether a project lies in or around something granted.
 func (s *Snapshot) near(m Mark) bool {
 	for i := range s.Grants {
-		if g := &s.Grants[i]; g.Project == m.Project || roots.Nested(g.Root.Path(), m.Root.Path()) {
+		if roots.Nested(s.Grants[i].Root.Path(), m.Root.Path()) {
 			return true
 		}
 	}

@@ -151,4 +151,15 @@ func TestG10OldPlanIsNotLaundered(t *testing.T) {
 	p.callModern(4, modernMetaRoots, "scope", "")
 	p.callModern(5, modernMetaRoots, "scope", retry(p.asked(4), w.roots("app")))
 	p.expect(5, "roots app")
+
+	// Nor does a question that was asked before the projects changed, even if they are the same again.
+	p.callModern(6, modernMetaRoots, "scope", "")
+	before := p.asked(6)
+	for _, ids := range [][]rootbound.RootID{{"app"}, nil} {
+		if err := w.scope.ceiling.Activate(ids); err != nil {
+			t.Fatal(err)
+		}
+		p.callModern(7, modernMetaRoots, "scope", retry(before, w.roots("app")))
+		p.refused(7, rootbound.GenerationStale)
+	}
 }

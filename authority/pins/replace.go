@@ -184,13 +184,13 @@ func valid(projects []rootbound.Project) error {
 }
 
 // check gives the slots that need no opening: those whose path still reaches what it meant, and those whose path cannot be
-// followed now, which stay pinned (root_replaced until it can) or retired.
+// followed now, which stay pinned (root_replaced until it can). A retired slot was pinned by another path, perhaps.
 func (p *plan) check(projects []rootbound.Project) []*slot {
 	out := make([]*slot, len(projects))
 	var ask []*beneath.Root
 	var at []int
 	for i, pr := range projects {
-		if b := p.before[pr.ID]; b.slot != nil && b.root != nil && b.slot.project.Dir == pr.Dir {
+		if b := p.before[pr.ID]; b.slot != nil && !b.slot.retired && b.root != nil && b.slot.project.Dir == pr.Dir {
 			ask, at = append(ask, b.root), append(at, i)
 		}
 	}
@@ -201,7 +201,7 @@ func (p *plan) check(projects []rootbound.Project) []*slot {
 		if other && p.c.accept {
 			continue
 		}
-		out[at[j]] = b.slot.with(pr, b.root, other || err != nil && b.slot.retired)
+		out[at[j]] = b.slot.with(pr, b.root, other)
 	}
 	return out
 }
