@@ -1,10 +1,13 @@
 package authority
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"pgregory.net/rapid"
 )
 
 func replaceWith(t *testing.T, c *Ceiling, projects ...rootbound.Project) {
@@ -75,4 +78,89 @@ func TestG37RetiredNeverRetargets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever a configuration says and whoever exchanges directories: what is granted under an id is the object it meant when it
+// was granted first, and right after a reload the path that is configured for it reaches that object.
+func TestIDsKeepTheirMeaning(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		top, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		dir := func(i int) string { return fmt.Sprintf("%s/d%d", top, i) }
+		const dirs = 4
+		for i := range dirs {
+			if err := os.Mkdir(dir(i), 0o755); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		config := func() (out []rootbound.Project) {
+			free := rapid.Permutation([]int{0, 1, 2, 3}).Draw(rt, "dirs")
+			for i, id := range []string{"x", "y", "z"} {
+				if rapid.IntRange(0, 3).Draw(rt, id) > 0 {
+					out = append(out, project(id, dir(free[i]), rootbound.ReadWrite))
+				}
+			}
+			return out
+		}
+		ceil, err := Open(config(), CeilingOptions{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer ceil.Close()
+		who := New(ceil, Options{Mode: Narrow})
+		defer who.Close()
+		means := map[rootbound.RootID]beneath.ObjectID{}
+		check := func(reloaded bool) {
+			u, err := who.Acquire(t.Context(), true)
+			if err != nil {
+				return // nothing is in force
+			}
+			defer u.Release()
+			for i, g := range u.Snapshot().Grants {
+				if was, ok := means[g.ID]; !ok {
+					means[g.ID] = g.Root.ID()
+				} else if was != g.Root.ID() {
+					rt.Fatalf("%s means another directory", g.ID)
+				}
+				if err := u.CheckRoot(i, true); reloaded && err != nil {
+					if _, there := os.Stat(g.Project.Dir); there == nil {
+						rt.Fatalf("%s is in force, and its path leads elsewhere: %v", g.ID, err)
+					}
+				}
+				if reloaded && g.Root.Spelled() != g.Project.Dir {
+					rt.Fatalf("%s is pinned by %s, configured is %s", g.ID, g.Root.Spelled(), g.Project.Dir)
+				}
+			}
+		}
+		check(true)
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
+			case 0: // two directories change places
+				i, j := rapid.IntRange(0, dirs-1).Draw(rt, "i"), rapid.IntRange(0, dirs-1).Draw(rt, "j")
+				if os.Rename(dir(i), top+"/between") == nil {
+					_ = os.Rename(dir(j), dir(i)) // one of them may be missing
+					if err := os.Rename(top+"/between", dir(j)); err != nil {
+						rt.Fatal(err)
+					}
+				}
+				check(false)
+			case 1: // one is made anew, perhaps with the same inode number
+				i := rapid.IntRange(0, dirs-1).Draw(rt, "i")
+				_ = os.Remove(dir(i))
+				if rapid.Bool().Draw(rt, "again") {
+					if err := os.Mkdir(dir(i), 0o755); err != nil {
+						rt.Fatal(err)
+					}
+				}
+				check(false)
+			default:
+				if err := ceil.Replace(config()); err != nil {
+					rt.Fatal(err)
+				}
+				check(true)
+			}
+		}
+	})
 }
