@@ -2,6 +2,8 @@ package fileop
 
 import (
 	"context"
+	"errors"
+	"syscall"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -38,9 +40,15 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 			return Moved{}, effect.Failed(err)
 		}
 	}
+	lost := false
 	warn, err := effect.Commit(t.Commit, func() error {
 		if place != nil {
-			return moveOver(from, to, place, t.Source().ID, *old)
+			err := moveOver(from, to, place, t.Source().ID, *old)
+			// The file system cannot exchange two names, or not with the store: then the move goes before the keeping.
+			lost = errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || rootbound.ReasonOf(err) == rootbound.CrossDevice
+			if !lost {
+				return err
+			}
 		}
 		return from.Rename(to, t.Source().ID, overwrite)
 	})
@@ -56,7 +64,7 @@ func Move(ctx context.Context, t Mover, overwrite bool) (Moved, error) {
 	if errFrom := from.SyncDir(); errTo != nil || errFrom != nil {
 		warn = append(warn, effect.NotDurable)
 	}
-	if !t.Kept() {
+	if lost || !t.Kept() {
 		warn = append(warn, effect.NotKept)
 	}
 	return Moved{Warnings: warn}, nil

@@ -85,7 +85,7 @@ func (s *Store) entryOf(l guard.Loss) entry {
 // and has no other name.
 func (s *Store) takes(l guard.Loss) bool {
 	dir, ours := l.At.Key().Dir, s.data.Info().ID
-	return dir.Dev == ours.Dev && dir.Mount == ours.Mount && (l.Old.Mode.IsDir() || l.Old.Links < 2)
+	return moves && dir.Dev == ours.Dev && dir.Mount == ours.Mount && (l.Old.Mode.IsDir() || l.Old.Links < 2)
 }
 
 // begin makes the record.
