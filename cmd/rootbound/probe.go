@@ -93,7 +93,11 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 	}
 	live := a.output != "" || a.format != "table" || isTerminal(os.Stderr)
 	began := time.Now()
-	a.o.Met = func(s probe.Subject) { w.say(met(s)...) }
+	a.o.Met = func(s probe.Subject) {
+		for _, l := range met(s) {
+			w.say(report.Plain(l)) // the names are the server's
+		}
+	}
 	a.o.Told = func(done, all int, o probe.Outcome) {
 		if live {
 			w.say(fmt.Sprintf("%3d/%d %5.1fs  %s", done, all, time.Since(began).Seconds(), report.Line(o)))
@@ -102,7 +106,7 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 	r, err := probe.Judge(ctx, a.server, a.o)
 	switch {
 	case r == nil || errors.Is(err, probe.ErrCannotRun):
-		return misused("%v", err)
+		return misused("%s", report.Plain(err.Error()))
 	case err != nil:
 		return failed("stopped: %v", err)
 	case len(r.Cases) == 0:

@@ -49,5 +49,5 @@ func markdown(w io.Writer, reports []*probe.Report) error {
 
 // escaped keeps a text one cell of a table, and plain.
 func escaped(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "_", `\_`).Replace(printable(s))
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "_", `\_`).Replace(Plain(s))
 }

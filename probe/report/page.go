@@ -15,7 +15,7 @@ var pageHTML string
 // works without scripts, by keyboard and with a screen reader; the script only filters and opens.
 func page(w io.Writer, reports []*probe.Report) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"verdict": verdict, "reason": reason, "sentence": sentence, "printable": printable,
+		"verdict": verdict, "reason": reason, "sentence": sentence, "printable": Plain,
 	}).Parse(pageHTML)
 	if err != nil {
 		return err

@@ -118,8 +118,8 @@ func sentence(r *probe.Report) string {
 		cmp.Or(r.Server.Title(), "the server"), s.Held, s.Fell, s.Skipped, s.Error, float64(r.ElapsedMS)/1000)
 }
 
-// printable keeps a server's text from steering a terminal.
-func printable(s string) string {
+// Plain keeps a server's text from steering a terminal.
+func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 			return '·'
@@ -145,9 +145,9 @@ func Symbol(v string) string {
 
 // Line is one outcome as one line of a live table.
 func Line(o probe.Outcome) string {
-	s := fmt.Sprintf("%s  %-5s %-6s  %s", Symbol(o.Verdict), o.ID, o.Era, printable(o.What))
+	s := fmt.Sprintf("%s  %-5s %-6s  %s", Symbol(o.Verdict), o.ID, o.Era, Plain(o.What))
 	if why := reason(&o); why != "" && o.Verdict != probe.Skipped {
-		s += "\n      → " + printable(why)
+		s += "\n      → " + Plain(why)
 	}
 	return s
 }
@@ -169,7 +169,7 @@ func table(w io.Writer, reports []*probe.Report) error {
 		for _, c := range r.Cells {
 			fmt.Fprintf(&b, "  %s", Symbol(verdict(c)))
 		}
-		fmt.Fprintf(&b, "  %s\n", printable(r.What))
+		fmt.Fprintf(&b, "  %s\n", Plain(r.What))
 		for i, c := range r.Cells {
 			if c == nil || c.Verdict == probe.Held || c.Verdict == probe.Skipped && len(reports) > 1 {
 				continue
@@ -178,7 +178,7 @@ func table(w io.Writer, reports []*probe.Report) error {
 			if len(reports) > 1 {
 				who = fmt.Sprintf("%d: ", i+1)
 			}
-			fmt.Fprintf(&b, "  %*s  → %s%s\n", width, "", who, printable(reason(c)))
+			fmt.Fprintf(&b, "  %*s  → %s%s\n", width, "", who, Plain(reason(c)))
 		}
 	}
 	b.WriteString("\n")
@@ -186,7 +186,7 @@ func table(w io.Writer, reports []*probe.Report) error {
 		if len(reports) > 1 {
 			fmt.Fprintf(&b, "%d: ", i+1)
 		}
-		fmt.Fprintln(&b, printable(sentence(r)))
+		fmt.Fprintln(&b, Plain(sentence(r)))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
