@@ -91,6 +91,7 @@ func TestBrokenServersFall(t *testing.T) {
 					switch c.Verdict {
 					case probe.Fell:
 						fell = append(fell, c.ID)
+						t.Logf("%s: %s %v", c.ID, c.Got, c.Evidence) // shown if the set differs
 					case probe.Failed:
 						t.Errorf("%s could not be asked: %s", c.ID, c.Got)
 					}
