@@ -40,8 +40,7 @@ falls. Linux only.
 Exit codes: 0 every case that could be asked held; 1 something fell, or a case could not be put; 2 wrong usage, or the
 server could not be probed at all.`,
 		Example: `  rootbound probe -- rootbound serve {app} {docs}
-  rootbound probe --race 10s --format html --output report.html -- node server.js {app} {docs}
-  rootbound probe --http http://127.0.0.1:{port}/mcp -- my-server --port {port} --root {ws}
+  rootbound probe --race 10s --format html --output report.html --http http://127.0.0.1:{port}/mcp -- my-server --port {port} --root {ws}
   rootbound probe --compare ours.json theirs.json --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(report.Formats(), a.format) {
