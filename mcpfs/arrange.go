@@ -17,6 +17,7 @@ func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, c.Err()
 	}
 	var m fileop.Moved
+	defer c.progress(ctx).stop()
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		m, err = fileop.Move(ctx, on, r.Overwrite)
 		return err
@@ -37,6 +38,7 @@ func (f *files) copy(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	var done fileop.Copied
 	var undo string
+	defer c.progress(ctx).stop()
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		done, err = fileop.Copy(ctx, on, fileop.ParseVersion(expect))
 		undo = on.Undo()
@@ -60,6 +62,7 @@ func (f *files) delete(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	var done fileop.Deleted
 	var undo string
+	defer c.progress(ctx).stop()
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		done, err = fileop.Delete(ctx, on, fileop.ParseVersion(expect))
 		undo = on.Undo()
