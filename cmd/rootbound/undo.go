@@ -14,6 +14,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/undo"
+	"github.com/rootbound/rootbound/patch"
 )
 
 func undoCommand(w world) *cobra.Command {
@@ -131,7 +132,12 @@ func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (er
 	if sink := s.opt.Sink; sink != nil {
 		defer func() { err = errors.Join(err, sink.Close()) }()
 	}
-	ceiling, err := authority.Open(s.Projects, authority.CeilingOptions{AcceptRetarget: s.opt.AcceptRetarget})
+	// What a person applied by their own authority they can take back by it.
+	projects := make([]rootbound.Project, len(s.Projects))
+	for i, p := range s.Projects {
+		projects[i] = patch.Operator(p)
+	}
+	ceiling, err := authority.Open(projects, authority.CeilingOptions{AcceptRetarget: s.opt.AcceptRetarget})
 	if err != nil {
 		return failed("%s", text(err))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/patch"
 )
 
 // rollback is the way back of one change.
@@ -48,7 +49,8 @@ func (b *rollback) root(e *entry, dir string) (*beneath.Root, string) {
 		return r, ""
 	}
 	if !slices.ContainsFunc(b.projects, func(p rootbound.Project) bool {
-		return p.ID == e.Project && p.Rights.Has(rootbound.Write) && beneathProject(p.Dir, dir)
+		// A person may have applied a patch where a session could only propose one.
+		return p.ID == e.Project && patch.Operator(p).Rights.Has(rootbound.Write) && beneathProject(p.Dir, dir)
 	}) {
 		b.wait = true // for a server that has the project
 		return nil, "it is in no project of this configuration that may be written"
