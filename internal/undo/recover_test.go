@@ -2,6 +2,7 @@ package undo
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -69,6 +70,36 @@ func TestWhatWasCutShortIsRolledBack(t *testing.T) {
 	}
 	if len(names(t, h.state+"/undo/begun"))+len(names(t, h.state+"/undo/data")) > 0 || len(names(t, h.dir)) != 1 {
 		t.Error("something is left")
+	}
+}
+
+// A person's agreement lets a plan change a project that grants no more than propose, and lists of rights may hold one
+// right of a change without the others: what was cut short there is rolled back too.
+func TestWhatWasCutShortIsRolledBackWhereOneChangeIsAllowed(t *testing.T) {
+	for _, r := range []rootbound.Rights{rootbound.Propose, rootbound.Create, rootbound.Write, rootbound.Move, rootbound.Delete} {
+		h := build(t, Options{})
+		cutShort(t, h, h.s.key, nil)
+		h.projects[0].Rights = rootbound.ReadOnly | r
+		notes := h.s.Recover(t.Context(), h.projects, h.locks)
+		if got := read(t, h.dir+"/f"); got != "before" || len(notes) != 1 || !strings.Contains(notes[0], "was rolled back") {
+			t.Errorf("%s: %q, %q", r, got, notes)
+		}
+	}
+}
+
+// A move onto a file of another project is taken back in both.
+func TestAMoveToAnotherProjectIsRolledBack(t *testing.T) {
+	h := build(t, Options{})
+	q := filepath.Dir(h.dir) + "/q"
+	put(t, q+"/g", "before") // between the two steps of the move
+	h.projects = append(h.projects, rootbound.Project{ID: "q", Dir: q, Rights: rootbound.Full})
+	cutShort(t, h, h.s.key, func(r *record) {
+		e := &r.Entries[0]
+		e.Old, e.From, e.FromDir, e.FromIn, e.FromAt = look(t, q, "g"), []byte("g"), []byte(q), "q", []byte("g")
+	})
+	notes := h.s.Recover(t.Context(), h.projects, h.locks)
+	if f, g := read(t, h.dir+"/f"), read(t, q+"/g"); f != "before" || g != "after" || len(notes) != 1 || !strings.Contains(notes[0], "was rolled back") {
+		t.Errorf("%q %q, %q", f, g, notes)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard"
-	"github.com/rootbound/rootbound/patch"
 )
 
 // rollback is the way back of one change.
@@ -40,8 +39,11 @@ func (b *rollback) left(e *entry, why string) {
 		b.r.ID, rootbound.Quote(string(e.Path)), e.Project, why))
 }
 
+// changes are the rights by which something may have been begun; propose is one, since a person can agree.
+const changes = rootbound.Create | rootbound.Write | rootbound.Move | rootbound.Delete | rootbound.Propose
+
 // root opens the directory an entry lies below, if that is one of a project of the configuration which may be changed.
-func (b *rollback) root(e *entry, dir string) (*beneath.Root, string) {
+func (b *rollback) root(id rootbound.RootID, dir string) (*beneath.Root, string) {
 	if r, ok := b.roots[dir]; ok {
 		if r == nil {
 			return nil, "its directory cannot be opened"
@@ -49,8 +51,7 @@ func (b *rollback) root(e *entry, dir string) (*beneath.Root, string) {
 		return r, ""
 	}
 	if !slices.ContainsFunc(b.projects, func(p rootbound.Project) bool {
-		// A person may have applied a patch where a session could only propose one.
-		return p.ID == e.Project && patch.Operator(p).Rights.Has(rootbound.Write) && beneathProject(p.Dir, dir)
+		return p.ID == id && p.Rights&changes != 0 && beneathProject(p.Dir, dir)
 	}) {
 		b.wait = true // for a server that has the project
 		return nil, "it is in no project of this configuration that may be written"
@@ -109,7 +110,7 @@ func (b *rollback) entry(ctx context.Context, e *entry) {
 }
 
 func (b *rollback) resolve(ctx context.Context, e *entry) (why string) {
-	root, why := b.root(e, string(e.Root))
+	root, why := b.root(e.Project, string(e.Root))
 	if root == nil {
 		return why
 	}
@@ -124,7 +125,7 @@ func (b *rollback) resolve(ctx context.Context, e *entry) (why string) {
 	keys := []beneath.Key{at.Key()}
 	var from *beneath.Entry
 	if e.From != nil {
-		root, why := b.root(e, string(e.FromDir))
+		root, why := b.root(e.FromIn, string(e.FromDir))
 		if root == nil {
 			return why
 		}
