@@ -17,9 +17,11 @@ func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, c.Err()
 	}
 	var m fileop.Moved
+	var undo string
 	defer c.progress(ctx).stop()
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		m, err = fileop.Move(ctx, on, r.Overwrite)
+		undo = on.Undo()
 		return err
 	})
 	if err != nil {
@@ -27,6 +29,7 @@ func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out := &wire.Reply{Text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
 	out.Note(m.Warnings...)
+	undoable(out, undo)
 	return out, nil
 }
 

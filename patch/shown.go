@@ -3,6 +3,8 @@ package patch
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
 )
@@ -64,6 +66,27 @@ func backticks(s string) int {
 	return best
 }
 
+// Visible is rootbound.Clean for what a person agrees to. It escapes, beside what Clean does, letters and marks that no
+// screen shows (default ignorable: Unicode Standard 5.21), in which text that a program reads could be hidden.
+func Visible(s string) string {
+	at := strings.IndexFunc(s, ignorable)
+	if at < 0 {
+		return rootbound.Clean(s)
+	}
+	var b strings.Builder
+	for ; at >= 0; at = strings.IndexFunc(s, ignorable) {
+		b.WriteString(rootbound.Clean(s[:at]))
+		r, n := utf8.DecodeRuneInString(s[at:])
+		fmt.Fprintf(&b, `\u{%x}`, r)
+		s = s[at+n:]
+	}
+	return b.String() + rootbound.Clean(s)
+}
+
+func ignorable(r rune) bool {
+	return r >= 0x80 && unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
 // Question is what a person reads who is asked to agree: what happens to which file, and the diff as far as a form has room.
 // Clients differ in what they show, so nothing in it may look like something else.
 func (p *Plan) Question() string {
@@ -74,12 +97,12 @@ func (p *Plan) Question() string {
 			fmt.Fprintf(&b, "… and %d more\n", len(p.Files)-n)
 			break
 		}
-		fmt.Fprintf(&b, "%s %s\n", file.Action, rootbound.Clean(file.Path))
+		fmt.Fprintf(&b, "%s %s\n", file.Action, Visible(file.Path))
 	}
 	shown, cut := cutLines(p.Diff, 4<<10)
 	b.WriteByte('\n')
 	for l := range strings.Lines(shown) {
-		b.WriteString(rootbound.Clean(strings.TrimSuffix(l, "\n")) + "\n")
+		b.WriteString(Visible(strings.TrimSuffix(l, "\n")) + "\n")
 	}
 	if cut {
 		fmt.Fprintf(&b, "… the rest: rootbound patch show %s\n", p.ID)

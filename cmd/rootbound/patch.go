@@ -96,8 +96,8 @@ func summary(p *patch.Plan) string {
 func patchShow(w world) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a patch that waits",
-		Long: `Prints what a patch does to which file, and all of its diff. Control characters and marks that change the direction of
-writing are shown as \xHH and \u{HHHH}, so that the diff cannot look like something it is not.
+		Long: `Prints what a patch does to which file, and all of its diff. Control characters, marks that change the direction of
+writing and letters that no screen shows are written as \xHH and \u{HHHH}, so that the diff cannot look like something it is not.
 ` + exitHelp,
 		Example: `  rootbound patch show 4fwz27d3ka
   rootbound patch show 4fwz27d3ka | less
@@ -122,7 +122,7 @@ func show(w world, p *patch.Plan) error {
 	fmt.Fprintf(out, "patch %s for project %s%s\nproposed %s, expires %s\n", p.ID, rootbound.Clean(string(p.Project)), by(p),
 		p.Made.Local().Format(time.DateTime), p.Expires.Local().Format(time.DateTime))
 	for _, f := range p.Files {
-		fmt.Fprintf(out, "  %-6s %s\n", f.Action, rootbound.Clean(f.Path))
+		fmt.Fprintf(out, "  %-6s %s\n", f.Action, patch.Visible(f.Path))
 	}
 	fmt.Fprintln(out)
 	for l := range strings.Lines(p.Diff) {
@@ -130,7 +130,7 @@ func show(w world, p *patch.Plan) error {
 			if i > 0 {
 				out.WriteByte('\t')
 			}
-			out.WriteString(rootbound.Clean(part))
+			out.WriteString(patch.Visible(part))
 		}
 		out.WriteByte('\n')
 	}
