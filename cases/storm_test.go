@@ -49,6 +49,9 @@ func (s *served) Do(c storm.Call) ([]byte, error) {
 		return nil, errors.ErrUnsupported
 	}
 	tool := offered[int(n)%len(offered)]
+	if tool == "apply_patch" && strings.HasPrefix(c.Path, "m/") { // while m is away a patch would make another one, and m could not come back
+		tool = offered[0]
+	}
 	path := s.root + "/" + c.Path
 	args := rawmcp.Args{"path": path}
 	var before []byte
