@@ -283,6 +283,9 @@ func (d *drafting) fromDiff(ctx context.Context) error {
 		return err
 	}
 	for i := range changes {
+		if ctx.Err() != nil {
+			return &rootbound.Error{Reason: rootbound.Cancelled, Err: context.Cause(ctx)}
+		}
 		if err := d.change(ctx, &changes[i]); err != nil {
 			return err
 		}

@@ -2,14 +2,18 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
 )
 
-// budget bounds the steps of one Apply: comparing a line, or moving one, is a step. A diff that fits is found in a few
-// steps a line.
-const budget = 1 << 28
+// budget bounds the steps of all changes of a diff: comparing a line is a step, moving some is another. A diff that fits is found in a
+// few steps a line.
+const (
+	budget = 1 << 28
+	share  = 1 << 24 // of one change at least: those of a diff share a budget
+)
 
 // row is a line of the file. What a hunk has put there is not matched again.
 type row struct {
@@ -17,27 +21,64 @@ type row struct {
 	done bool
 }
 
+// image is the file while it is changed: the lines before the place of the last change, and those after it from the
+// last to the first. So hunks in their order cost what lies between them and not the whole file each.
+type image struct {
+	before, after []row
+	steps, most   int
+}
+
+func imageOf(before []byte, most int) *image {
+	after := rows(string(before))
+	slices.Reverse(after)
+	return &image{after: after, most: most}
+}
+
+func (m *image) len() int { return len(m.before) + len(m.after) }
+
+func (m *image) at(i int) *row {
+	if i < len(m.before) {
+		return &m.before[i]
+	}
+	return &m.after[len(m.after)-1-(i-len(m.before))]
+}
+
+// seek makes the place of the next change line i.
+func (m *image) seek(i int) {
+	m.steps += 1 + max(i-len(m.before), len(m.before)-i)/8
+	for len(m.before) > i {
+		last := len(m.before) - 1
+		m.after, m.before = append(m.after, m.before[last]), m.before[:last]
+	}
+	for len(m.before) < i {
+		last := len(m.after) - 1
+		m.before, m.after = append(m.before, m.after[last]), m.after[:last]
+	}
+}
+
 // Apply gives the bytes after the change. before is what Old holds, nil where the change makes the file. Errors:
 // edit_no_match naming the hunk, too_large over limit bytes (0: no limit), limit_reached where looking for the place of a
 // hunk takes too long.
 func (c *Change) Apply(before []byte, limit int64) ([]byte, error) {
-	img := rows(string(before))
-	steps := 0
-	for i, h := range c.hunks {
-		at, err := h.find(img, &steps)
+	img := imageOf(before, c.most)
+	for i := range c.hunks {
+		h := &c.hunks[i]
+		at, err := h.find(img)
 		if err != nil {
 			return nil, err
 		}
 		if at < 0 {
 			return nil, c.noMatch(i, "")
 		}
-		img = h.put(img, at)
-		steps += len(img) / 64
+		if h.put(img, at); img.steps > img.most {
+			return nil, h.tooLong()
+		}
 	}
-	size := int64(0)
-	for i, r := range img {
-		size += int64(len(r.text))
-		if i < len(img)-1 && !strings.HasSuffix(r.text, "\n") {
+	size, n := int64(0), img.len()
+	for i := range n {
+		text := img.at(i).text
+		size += int64(len(text))
+		if i < n-1 && !strings.HasSuffix(text, "\n") {
 			return nil, c.noMatch(len(c.hunks)-1, "it would join two lines")
 		}
 	}
@@ -48,10 +89,14 @@ func (c *Change) Apply(before []byte, limit int64) ([]byte, error) {
 		return nil, c.noMatch(max(len(c.hunks)-1, 0), "the file holds more than the patch deletes")
 	}
 	out := make([]byte, 0, size)
-	for _, r := range img {
-		out = append(out, r.text...)
+	for i := range n {
+		out = append(out, img.at(i).text...)
 	}
 	return out, nil
+}
+
+func (h *hunk) tooLong() error {
+	return &rootbound.Error{Reason: rootbound.LimitReached, Detail: fmt.Sprintf("the place of the hunk in line %d of the diff takes too long to find", h.at)}
 }
 
 func (c *Change) noMatch(i int, why string) error {
@@ -72,7 +117,8 @@ func (c *Change) noMatch(i int, why string) error {
 
 // find looks for the place of a hunk as git apply does: from where the header says, then one line further down, one
 // further up, and so on.
-func (h *hunk) find(img []row, steps *int) (int, error) {
+func (h *hunk) find(img *image) (int, error) {
+	n := img.len()
 	var pre []string
 	trailing := 0
 	for _, l := range h.lines {
@@ -84,7 +130,7 @@ func (h *hunk) find(img []row, steps *int) (int, error) {
 			trailing = 0
 		}
 	}
-	if len(pre) > len(img) {
+	if len(pre) > n {
 		return -1, nil
 	}
 	begins, ends := h.old <= 1, trailing == 0
@@ -93,17 +139,17 @@ func (h *hunk) find(img []row, steps *int) (int, error) {
 	case begins:
 		from = 0
 	case ends:
-		from = len(img) - len(pre)
+		from = n - len(pre)
 	}
-	from = min(from, len(img))
+	from = min(from, n)
 	fits := func(at int) bool {
-		if at+len(pre) > len(img) || begins && at != 0 || ends && at+len(pre) != len(img) {
-			*steps++
+		if at+len(pre) > n || begins && at != 0 || ends && at+len(pre) != n {
+			img.steps++
 			return false
 		}
 		for i, t := range pre {
-			*steps += 1 + len(t)/1024
-			if r := &img[at+i]; r.done || r.text != t {
+			img.steps += 1 + len(t)/1024
+			if r := img.at(at + i); r.done || r.text != t {
 				return false
 			}
 		}
@@ -112,36 +158,33 @@ func (h *hunk) find(img []row, steps *int) (int, error) {
 	if fits(from) {
 		return from, nil
 	}
-	for d := 1; from+d <= len(img) || from-d >= 0; d++ {
-		if from+d <= len(img) && fits(from+d) {
+	for d := 1; from+d <= n || from-d >= 0; d++ {
+		if from+d <= n && fits(from+d) {
 			return from + d, nil
 		}
 		if from-d >= 0 && fits(from-d) {
 			return from - d, nil
 		}
-		if *steps > budget {
-			return -1, &rootbound.Error{Reason: rootbound.LimitReached, Detail: fmt.Sprintf("the place of the hunk in line %d of the diff takes too long to find", h.at)}
+		if img.steps > img.most {
+			return -1, h.tooLong()
 		}
 	}
 	return -1, nil
 }
 
 // put replaces the hunk's old lines at at by its new ones.
-func (h *hunk) put(img []row, at int) []row {
-	old := 0
-	var post []row
+func (h *hunk) put(img *image, at int) {
+	img.seek(at)
 	for _, l := range h.lines {
 		if l.op != '+' {
-			old++
-		}
-		if l.op != '-' {
-			post = append(post, row{l.text, true})
+			img.after = img.after[:len(img.after)-1]
 		}
 	}
-	out := make([]row, 0, len(img)-old+len(post))
-	out = append(out, img[:at]...)
-	out = append(out, post...)
-	return append(out, img[at+old:]...)
+	for _, l := range h.lines {
+		if l.op != '-' {
+			img.before = append(img.before, row{l.text, true})
+		}
+	}
 }
 
 func rows(s string) []row {

@@ -33,6 +33,7 @@ type Change struct {
 	Exec     *bool  // the executable bit afterwards; nil: as it is
 
 	hunks []hunk
+	most  int // steps that Apply may take
 }
 
 type line struct {
@@ -73,6 +74,7 @@ func Parse(text string) ([]Change, error) {
 		if out[i], err = change(f, heads[i]); err != nil {
 			return nil, err
 		}
+		out[i].most = max(budget/len(out), share)
 	}
 	return out, distinct(out, heads)
 }

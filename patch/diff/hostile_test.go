@@ -103,6 +103,30 @@ func TestSearchIsBounded(t *testing.T) {
 	}
 }
 
+// Hunks in their order cost what they hold and what lies between them, not the whole file each.
+func TestManyHunksInAFileOfManyLines(t *testing.T) {
+	const lines, hunks = 200_000, 2000
+	var d strings.Builder
+	d.WriteString("--- a/x\n+++ b/x\n")
+	for i := range hunks {
+		fmt.Fprintf(&d, "@@ -%d,3 +%d,3 @@\n a\n-a\n+b\n a\n", 10+i*90, 10+i*90)
+	}
+	c, err := Parse(d.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := []byte(strings.Repeat("a\n", lines))
+	c[0].most = 50_000
+	after, err := c[0].Apply(file, 0)
+	if err != nil || strings.Count(string(after), "b\n") != hunks || len(after) != len(file) {
+		t.Errorf("%d bytes, %v", len(after), err)
+	}
+	c[0].hunks[1], c[0].hunks[hunks-1] = c[0].hunks[hunks-1], c[0].hunks[1] // back and forth costs what is moved
+	if _, err := c[0].Apply(file, 0); rootbound.ReasonOf(err) != rootbound.LimitReached {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestApplyIsBounded(t *testing.T) {
 	c, err := Parse("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n one\n-two\n+twenty\n three\n")
 	if err != nil {
