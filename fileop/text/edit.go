@@ -43,13 +43,22 @@ const (
 	maxPlaces = 1000    // places that are counted
 	maxAll    = 1 << 20 // places that one edit replaces
 	maxShown  = 10      // lines that are named
+	maxWork   = 2 << 30 // bytes that the edits of one call go through, see effort
 	maxNear   = 3
 	maxLine   = 160 // bytes of a line that are shown
 )
 
+// effort is about what one edit costs: it goes through the whole text, and line endings of two bytes take longer.
+func effort(text []byte) int { return 1024 + len(text) + 16*bytes.Count(text, []byte("\r\n")) }
+
 // Apply applies edits in their order to content, which it does not change. The result holds at most limit bytes.
-// Errors: argument_invalid, not_text, too_large, edit_no_match and edit_ambiguous (with a *Misfit), cancelled.
+// Errors: argument_invalid, not_text, too_large, edit_no_match and edit_ambiguous (with a *Misfit), limit_reached (more
+// edits than such a large text can be given at once, or more places than one edit replaces), cancelled.
 func Apply(ctx context.Context, content []byte, edits []Edit, limit int64) ([]byte, []Applied, error) {
+	return applyWithin(ctx, content, edits, limit, maxWork)
+}
+
+func applyWithin(ctx context.Context, content []byte, edits []Edit, limit int64, most int) ([]byte, []Applied, error) {
 	if err := CheckMark(content); err != nil {
 		return nil, nil, err
 	}
@@ -66,6 +75,10 @@ func Apply(ctx context.Context, content []byte, edits []Edit, limit int64) ([]by
 	for i, e := range edits {
 		if ctx.Err() != nil {
 			return nil, nil, &rootbound.Error{Reason: rootbound.Cancelled, Err: context.Cause(ctx)}
+		}
+		if most -= effort(text); most < 0 && i > 0 {
+			return nil, nil, &rootbound.Error{Reason: rootbound.LimitReached, Detail: fmt.Sprintf("%d edits of a file of %d bytes are more than one call makes", len(edits), len(content)),
+				Next: fmt.Sprintf("Send at most %d of them at once.", i)}
 		}
 		if bom != nil { // it belongs to the file, not to its first line
 			e.Old = strings.TrimPrefix(e.Old, string(utf8BOM))

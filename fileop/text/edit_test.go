@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -220,5 +221,26 @@ func TestManyPlacesInOneLine(t *testing.T) {
 	_, _, err = apply(strings.Repeat("some line of text\n", 300_000), Edit{Old: "another line of tent", New: "b"})
 	if rootbound.ReasonOf(err) != rootbound.EditNoMatch {
 		t.Error(err)
+	}
+}
+
+// Each edit goes through the whole text: how many one call makes depends on how large it is.
+func TestManyEditsOfALargeTextAreRefused(t *testing.T) {
+	content := []byte(strings.Repeat("line\r\n", 1000) + "0")
+	var edits []Edit
+	for i := range 10 {
+		edits = append(edits, Edit{Old: fmt.Sprint(i), New: fmt.Sprint(i + 1)})
+	}
+	each := effort(content)
+	if got, _, err := applyWithin(bg, content, edits, 1<<20, 11*each); err != nil || !bytes.HasSuffix(got, []byte("\r\n10")) {
+		t.Errorf("%v", err)
+	}
+	_, _, err := applyWithin(bg, content, edits, 1<<20, 9*each)
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Reason != rootbound.LimitReached || e.Next != "Send at most 9 of them at once." {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := applyWithin(bg, content, edits[:1], 1<<20, 1); err != nil { // one edit is always made
+		t.Errorf("%v", err)
 	}
 }
