@@ -100,9 +100,8 @@ type Options struct {
 	EmptyIsCeiling bool                                   // --on-empty=ceiling: an empty first answer is no opinion
 	AllowWide      bool                                   // --allow-wide-roots
 	ClientProject  rootbound.Project                      // mode client: rights, rules and policies of each root
-	Principal      string
-	Note           func(Event)               // must not call back
-	Drop           func(old, next *Snapshot) // before next is visible, or next nil at the end; must not call Acquire
+	Note           func(Event)                            // must not call back
+	Drop           func(old, next *Snapshot)              // before next is visible, or next nil at the end; must not call Acquire
 }
 
 const (

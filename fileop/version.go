@@ -39,9 +39,6 @@ func ParseVersion(s string) Expected {
 	return Expected{version: full, partial: partial && full != ""}
 }
 
-// Any reports that nothing is expected.
-func (e Expected) Any() bool { return !e.absent && e.version == "" }
-
 // Check compares with what is there now, nil for nothing. whole says that the change replaces the file as a whole and
 // so may not rest on a part of it: version_partial. Else version_conflict, or exists for "absent".
 func (e Expected) Check(now *beneath.Info, whole bool) error {

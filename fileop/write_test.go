@@ -101,7 +101,7 @@ func TestExpectedVersion(t *testing.T) {
 	if err := write("new", AbsentVersion); err != nil {
 		t.Error(err)
 	}
-	if !ParseVersion("").Any() || ParseVersion(AbsentVersion).Any() || PartialVersion(PartialVersion("x")) != PartialVersion("x") {
+	if ParseVersion("") != (Expected{}) || ParseVersion(AbsentVersion) == (Expected{}) || PartialVersion(PartialVersion("x")) != PartialVersion("x") {
 		t.Error("versions")
 	}
 }

@@ -1,7 +1,6 @@
 package mcpfs
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -27,17 +26,6 @@ func (t Tools) String() string {
 		return "project"
 	}
 	return "classic"
-}
-
-// ParseTools reads the word of the configuration.
-func ParseTools(s string) (Tools, error) {
-	switch s {
-	case "classic":
-		return Classic, nil
-	case "project":
-		return Project, nil
-	}
-	return Classic, fmt.Errorf("unknown tools %q: use classic or project", s)
 }
 
 // Instructions is what a server that offers these tools should tell its clients (ServerOptions.Instructions).

@@ -83,7 +83,6 @@ func (r *IDs) bound() {
 		}
 		if r.known[id].held != nil {
 			r.forget(id)
-			held--
 			break
 		}
 	}

@@ -68,54 +68,6 @@ func known(reason string) bool {
 	return false
 }
 
-// Sink is a decision.Memory that keeps everything, validates each record as it comes and, when the test ends, checks all
-// of them with Pairs. Safe for concurrent use.
-type Sink struct {
-	*decision.Memory
-	t testing.TB
-}
-
-// New gives a sink for one test.
-func New(t testing.TB) *Sink {
-	s := &Sink{decision.NewMemory(0), t}
-	t.Cleanup(func() {
-		if err := Pairs(s.Records()); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func (s *Sink) Decided(r *decision.Record, mutation bool) error {
-	s.t.Helper()
-	Validate(s.t, r)
-	if r.Phase != decision.Decided {
-		s.t.Errorf("Decided was given phase %q", r.Phase)
-	}
-	if r.Decision == decision.Allow && r.Operation.Mutates() && !mutation {
-		s.t.Errorf("%s is allowed and was not given as a mutation", r.Operation)
-	}
-	return s.Memory.Decided(r, mutation)
-}
-
-func (s *Sink) Completed(r *decision.Record) {
-	s.t.Helper()
-	Validate(s.t, r)
-	if r.Phase != decision.Completed {
-		s.t.Errorf("Completed was given phase %q", r.Phase)
-	}
-	s.Memory.Completed(r)
-}
-
-func (s *Sink) Event(r *decision.Record) {
-	s.t.Helper()
-	Validate(s.t, r)
-	if r.Phase == decision.Decided || r.Phase == decision.Completed {
-		s.t.Errorf("Event was given phase %q", r.Phase)
-	}
-	s.Memory.Event(r)
-}
-
 // Pairs checks records that are in the order in which they were given: ids are used once, nothing is completed that was
 // not decided before it or was denied with success, and the two halves tell of the same operation. Decided without
 // completed is allowed: the process may have died.

@@ -77,7 +77,6 @@ type Client struct {
 	wmu    sync.Mutex
 	mu     sync.Mutex
 	wait   map[int64]chan message
-	notes  map[string]int
 	gone   chan struct{} // closed when stdout ended
 	exited chan struct{} // closed when the process was waited for
 	exit   error
@@ -110,7 +109,7 @@ func Start(o Options) (*Client, error) {
 	if o.Version == "" {
 		o.Version = Legacy
 	}
-	c := &Client{o: o, wait: map[int64]chan message{}, notes: map[string]int{}, gone: make(chan struct{}), exited: make(chan struct{})}
+	c := &Client{o: o, wait: map[int64]chan message{}, gone: make(chan struct{}), exited: make(chan struct{})}
 	c.cmd = exec.Command(o.Argv[0], o.Argv[1:]...)
 	c.cmd.Dir, c.cmd.Env, c.cmd.SysProcAttr, c.cmd.ExtraFiles = o.Dir, o.Env, o.Attr, o.Files
 	c.cmd.Stderr = &c.stderr
@@ -161,9 +160,6 @@ func (c *Client) take(line []byte) {
 	case m.Method != "" && len(m.ID) > 0:
 		go c.serve(m) // a script may block in its answer; the reader must go on
 	case m.Method != "":
-		c.mu.Lock()
-		c.notes[m.Method]++
-		c.mu.Unlock()
 	default:
 		var id int64
 		if json.Unmarshal(m.ID, &id) != nil {
@@ -374,13 +370,6 @@ func (c *Client) RootsChanged() error {
 
 // Asks is how often the server asked for the roots.
 func (c *Client) Asks() int { return int(c.asks.Load()) }
-
-// Notes is how many notifications of that method came.
-func (c *Client) Notes(method string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.notes[method]
-}
 
 // Stderr is what the server wrote there so far.
 func (c *Client) Stderr() string { return c.stderr.String() }

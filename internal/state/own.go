@@ -26,9 +26,8 @@ type Own struct {
 }
 
 type ownIDs struct {
-	files      []File
-	ids, above []beneath.ObjectID
-	read       time.Time
+	files []File
+	read  time.Time
 }
 
 // File is one file or directory of ours: where it is, links replaced where it exists, and what it is (Mount is 0).
@@ -76,17 +75,9 @@ func (o *Own) AddLog(path string) {
 	o.Refresh()
 }
 
-// IDs lists files and directories. Mount is always 0: they are denied on whatever mount they are met, so compare Dev and
-// Ino only. The slice is shared: do not change it.
-func (o *Own) IDs() []beneath.ObjectID { return o.current().ids }
-
-// Files lists the same objects with their paths, and the paths of ours where nothing is yet. The slice is shared: do not
-// change it.
+// Files lists what is there with paths and identities, and the paths of ours where nothing is yet. Mount is always 0: they
+// are denied on whatever mount they are met, so compare Dev and Ino only. The slice is shared: do not change it.
 func (o *Own) Files() []File { return o.current().files }
-
-// Above lists the directories that hold them, up to the root of the file system, which must not be moved or removed. The
-// slice is shared: do not change it.
-func (o *Own) Above() []beneath.ObjectID { return o.current().above }
 
 func (o *Own) current() *ownIDs {
 	k := o.known.Load()
@@ -103,12 +94,11 @@ func (o *Own) refresh() *ownIDs {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	k := &ownIDs{read: o.clock()}
-	seen, seenAbove := make(map[beneath.ObjectID]bool), make(map[beneath.ObjectID]bool)
+	seen := make(map[beneath.ObjectID]bool)
 	add := func(path string) {
 		for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} { // a link and what it reaches
 			if id, ok := idOf(stat, path); ok && !seen[id] {
 				seen[id] = true
-				k.ids = append(k.ids, id)
 				k.files = append(k.files, File{Path: path, ID: id})
 			}
 		}
@@ -116,12 +106,10 @@ func (o *Own) refresh() *ownIDs {
 			k.files = append(k.files, File{Path: way})
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
-			k.addAbove(real, seenAbove)
 			k.files = append(k.files, File{Path: real})
 		} else if err != nil {
 			k.files = append(k.files, File{Path: path})
 		}
-		k.addAbove(path, seenAbove)
 	}
 	for _, t := range o.trees {
 		add(t)
@@ -181,21 +169,6 @@ func ways(path string) (out []string) {
 		rest = strings.TrimPrefix(whole, at)
 	}
 	return out
-}
-
-func (k *ownIDs) addAbove(path string, seen map[beneath.ObjectID]bool) {
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if id, ok := idOf(os.Stat, dir); ok {
-			if seen[id] {
-				return
-			}
-			seen[id] = true
-			k.above = append(k.above, id)
-		}
-		if dir == filepath.Dir(dir) {
-			return
-		}
-	}
 }
 
 func idOf(stat func(string) (fs.FileInfo, error), path string) (beneath.ObjectID, bool) {
