@@ -73,25 +73,15 @@ func (d *Dir) write(r record, name string, body []byte) error {
 	if len(body) > recordMost/2 {
 		return fmt.Errorf("the record takes %d bytes, at most %d can be kept", len(body), recordMost/2)
 	}
-	tmp, err := os.CreateTemp(dir, ".new-*") // 0600
+	tmp, err := stage(dir, true, []byte(r.magic()+sum+"\n"), body)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
-	if _, err := fmt.Fprintf(tmp, "%s%s\n%s", r.magic(), sum, body); err != nil {
+	if err := os.Rename(tmp, d.at(r, name)); err != nil {
+		os.Remove(tmp)
 		return err
 	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), d.at(r, name)); err != nil {
-		return err
-	}
-	if held, err := os.Open(dir); err == nil {
-		_ = held.Sync()
-		held.Close()
-	}
+	_ = SyncDir(dir)
 	return nil
 }
 

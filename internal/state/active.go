@@ -35,7 +35,7 @@ func (d *Dir) SetActive(name string, ids []string) error {
 			}
 			return err
 		}
-		return syncDir(filepath.Dir(path))
+		return SyncDir(filepath.Dir(path))
 	}
 	body, err := json.Marshal(ids)
 	if err != nil {

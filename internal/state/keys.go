@@ -55,26 +55,16 @@ func readKey(path string) ([]byte, error) {
 
 // makeKey lets the first of several processes win: a link never replaces.
 func makeKey(dir, path string) error {
-	tmp, err := os.CreateTemp(dir, ".new-*")
+	var key [KeySize]byte
+	rand.Read(key[:])
+	tmp, err := stage(dir, true, key[:])
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	defer tmp.Close()
-	var key [KeySize]byte
-	rand.Read(key[:])
-	if _, err := tmp.Write(key[:]); err != nil {
+	defer os.Remove(tmp)
+	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := os.Link(tmp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if d, err := os.Open(dir); err == nil {
-		_ = d.Sync()
-		d.Close()
-	}
+	_ = SyncDir(dir)
 	return nil
 }

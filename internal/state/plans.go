@@ -66,20 +66,13 @@ func (p *Plans) Put(id string, until time.Time, body []byte) error {
 	if err := p.room(int64(len(body))); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(p.dir, ".new-*") // 0600
+	ms := strconv.FormatInt(until.UnixMilli(), 10)
+	tmp, err := stage(p.dir, false, []byte(planMagic+ms+" "+p.mac(id, ms, body)+"\n"), body)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	ms := strconv.FormatInt(until.UnixMilli(), 10)
-	if _, err := f.WriteString(planMagic + ms + " " + p.mac(id, ms, body) + "\n"); err != nil {
-		return err
-	}
-	if _, err := f.Write(body); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), path) // never replaces; a plan that a crash of the machine loses is proposed again
+	defer os.Remove(tmp)
+	return os.Link(tmp, path) // never replaces; a plan that a crash of the machine loses is proposed again
 }
 
 // path is where a plan lies; ids are words of ours.
@@ -125,7 +118,7 @@ func (p *Plans) room(more int64) error {
 // over reports a plan that has expired, and leftovers that are a day old.
 func (p *Plans) over(at, name string, st fs.FileInfo) bool {
 	until, ok := expiry(at)
-	if strings.HasPrefix(name, ".new-") || !ok {
+	if strings.HasPrefix(name, tempPrefix) || !ok {
 		return p.now().Sub(st.ModTime()) > 24*time.Hour
 	}
 	return !p.now().Before(until)
@@ -194,7 +187,7 @@ func (p *Plans) List() (all []Waiting, strange int, err error) {
 		return nil, 0, err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".new-") {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
 			continue
 		}
 		switch w, err := p.Get(e.Name()); {

@@ -73,24 +73,11 @@ func (s *Spent) Spend(nonce string, until time.Time) error {
 		err = cerr
 	}
 	if err == nil {
-		err = syncDir(s.dir)
+		err = SyncDir(s.dir)
 	}
 	if err != nil { // the caller refuses, so the token may be tried again
 		_ = os.Remove(path)
 		return fmt.Errorf("the nonce cannot be remembered: %w", err)
-	}
-	return nil
-}
-
-// syncDir makes names durable. Where directories cannot be synced the file's own sync has to do.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && checksModes {
-		return err
 	}
 	return nil
 }

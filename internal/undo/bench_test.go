@@ -12,6 +12,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/state"
 	"github.com/rootbound/rootbound/patch"
 )
 
@@ -36,7 +37,7 @@ func byHand(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return state.SyncDir(filepath.Dir(path))
 }
 
 // BenchmarkApply50 replaces 50 files of 4 KiB in 5 directories, all or none, journalled and kept.

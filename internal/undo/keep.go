@@ -53,7 +53,7 @@ func (s *Store) Keep(ctx context.Context, c guard.Change) (guard.Kept, error) {
 		}
 	}
 	if c.Durable {
-		if err := errors.Join(k.file.Sync(), syncDir(s.path("begun", ""))); err != nil {
+		if err := errors.Join(k.file.Sync(), state.SyncDir(s.path("begun", ""))); err != nil {
 			k.Drop()
 			return nil, unwritable(err)
 		}
@@ -154,7 +154,7 @@ func (k *kept) Done() error {
 	s, size := k.s, k.r.size()
 	name := k.r.ID + "." + strconv.FormatInt(size, 10)
 	if k.durable {
-		if err := syncDir(s.path("data", "")); err != nil {
+		if err := state.SyncDir(s.path("data", "")); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func (k *kept) Done() error {
 		return err
 	}
 	if k.durable {
-		if err := errors.Join(syncDir(s.path("done", "")), syncDir(s.path("begun", ""))); err != nil {
+		if err := errors.Join(state.SyncDir(s.path("done", "")), state.SyncDir(s.path("begun", ""))); err != nil {
 			return errors.Join(err, os.Rename(s.path("done", name), s.path("begun", k.r.ID))) // the disk may still say begun
 		}
 	}

@@ -234,12 +234,3 @@ func unwritable(err error) error {
 	return &rootbound.Error{Reason: rootbound.IOError, Detail: "what would be replaced or deleted cannot be kept for undo: the state directory cannot be written",
 		Next: "Nothing was changed. The operator can make room there, or set undo.max_size to 0 so that nothing is kept.", Retryable: true, Err: err}
 }
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
