@@ -98,7 +98,7 @@ type Request struct {
 	DestRoot  string           // moves and copies
 	Dest      string           // moves and copies, as sent
 	Overwrite bool             // moves and copies: the destination may exist and needs the right write
-	Recursive bool             // deletions: a directory goes with all that it holds
+	Recursive bool             // deletions: a directory goes with all that it holds; OpCreate: a directory appears with all that it holds
 	Parents   bool             // the directories that what is made, written, moved or copied lacks are made, by the right create
 	Need      rootbound.Rights // beyond what the operation implies
 	Contained bool             // Root and DestRoot are project ids, paths plain and relative, and no link leads into another project

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,15 @@ func (g *Guard) judgeBelowMissing(t *Target, p spelling.Place) error {
 	if err := t.right(project, t.need|t.req.Need); err != nil {
 		return err
 	}
-	return t.j.Reached(project, rel, beneath.Info{}, at, true)
+	return t.j.Reached(project, rel, t.appearing(), at, true)
+}
+
+// appearing is what is to appear where nothing is: a file, unless the request brings a directory.
+func (t *Target) appearing() (i beneath.Info) {
+	if t.req.Op == rootbound.OpCreate && t.req.Recursive {
+		i.Mode = fs.ModeDir
+	}
+	return i
 }
 
 // mayCreate asks for the right to make something in a project.

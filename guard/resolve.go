@@ -142,7 +142,7 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 	case rootbound.ReasonOf(err) != rootbound.NotFound:
 		return t.j.Veil(p, err, true)
 	}
-	var info beneath.Info
+	info := t.appearing()
 	if t.obj != nil {
 		info = t.obj.Info()
 		if t.project.DenyMounts && t.obj.Crossed() {

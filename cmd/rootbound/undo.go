@@ -153,7 +153,7 @@ func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (er
 	use.Agreed = authority.AtTerminal
 	ctx, end := authority.With(ctx, use)
 	defer end()
-	g := guard.New(guard.Options{Sink: s.opt.Sink, Server: s.opt.Server, Locks: s.opt.Locks, Journal: s.opt.Journal, Keep: s.opt.Keep, Own: s.opt.Own})
+	g := guard.New(guard.Options{Sink: s.opt.Sink, Server: s.opt.Server, Locks: s.opt.Locks, Journal: s.opt.Journal, Keep: s.opt.Keep, Own: s.opt.Own, TreeLimit: s.opt.TreeLimit})
 	done, again, err := h.undo.Restore(ctx, g, s.Projects, id)
 	if err != nil {
 		return failed("%s", text(err))

@@ -273,9 +273,14 @@ func (b *back) bring(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	r := guard.Request{Op: rootbound.OpCreate, Root: string(e.Project), Path: string(e.Path), Contained: true, Parents: true}
+	r := guard.Request{Op: rootbound.OpCreate, Root: string(e.Project), Path: string(e.Path), Contained: true, Parents: true, Recursive: was.Mode.IsDir()}
 	return b.g.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
 		to, from := on.Entry(), at
+		if was.Mode.IsDir() { // by the rules of now, and whatever came into it since
+			if err := on.Tree(ctx, at, nil); err != nil {
+				return err
+			}
+		}
 		if e.Copied {
 			tmp, err := to.Beside()
 			if err != nil {

@@ -190,3 +190,48 @@ func TestRestoreUnderAnotherId(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A tree comes back by the rules that are in force then, entry by entry.
+func TestATreeIsRestoredByTheRulesOfNow(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*rootbound.Project)
+		denied bool
+	}{
+		"as it was":      {func(*rootbound.Project) {}, false},
+		"credentials":    {func(p *rootbound.Project) { p.LiftCredentials = false }, true},
+		"execution":      {func(p *rootbound.Project) { p.LiftExecution = false }, true},
+		"a deny pattern": {func(p *rootbound.Project) { p.Deny = []string{"**/b.md"} }, true},
+		"extensions":     {func(p *rootbound.Project) { p.AllowExtensions = []string{".env", ".json", ".md"} }, false},
+		"no extension":   {func(p *rootbound.Project) { p.AllowExtensions = []string{".env", ".json"} }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := build(t, Options{})
+			enter := func() {
+				ctx, done, err := h.enter()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(done)
+				h.ctx = ctx
+			}
+			h.projects[0].LiftCredentials, h.projects[0].LiftExecution = true, true
+			enter()
+			put(t, h.dir+"/t/.vscode/tasks.json", "{}")
+			put(t, h.dir+"/t/s/.env", "SECRET")
+			put(t, h.dir+"/t/s/b.md", "b")
+			id, err := h.delete("t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.change(&h.projects[0])
+			enter()
+			_, _, err = h.s.Restore(h.ctx, h.g, h.projects, id)
+			if _, serr := os.Lstat(h.dir + "/t"); c.denied != (rootbound.ReasonOf(err) == rootbound.RuleDenied) || c.denied != (serr != nil) {
+				t.Errorf("%v, %v", err, serr)
+			}
+			if all, err := h.s.List(); c.denied && (err != nil || len(all) != 1) {
+				t.Errorf("it is no longer kept: %v %v", all, err)
+			}
+		})
+	}
+}
