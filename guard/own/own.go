@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/rules"
 )
 
 // File is a file or directory of this program. Path is absolute and canonical; it hides the name from walks. ID is
@@ -23,8 +24,17 @@ type Files struct {
 	mu    sync.RWMutex
 	asked time.Time
 	ids   map[[2]uint64]bool
-	paths []string // those that end in a dot stand for all names that continue them
+	paths []place
 }
+
+// place is a path of ours. Paths are compared folded, as rules are: where .STATE is .state both name it, and the kernel
+// tells the spelling it was asked with.
+type place struct {
+	path   string // as it was told
+	folded string // one that ends in a dot stands for all names that continue it
+}
+
+func fold(abs string) string { return rules.Fold(strings.TrimPrefix(abs, "/")) }
 
 // New makes a Files; ask may be nil, and is called at most once a second.
 func New(ask func() []File) *Files { return &Files{ask: ask} }
@@ -32,7 +42,7 @@ func New(ask func() []File) *Files { return &Files{ask: ask} }
 // Any reports whether anything may be ours.
 func (o *Files) Any() bool { return o.ask != nil }
 
-func (o *Files) known() (ids map[[2]uint64]bool, paths []string) {
+func (o *Files) known() (ids map[[2]uint64]bool, paths []place) {
 	if o.ask == nil {
 		return nil, nil
 	}
@@ -51,9 +61,9 @@ func (o *Files) known() (ids map[[2]uint64]bool, paths []string) {
 		}
 		if f.Path != "" {
 			at := strings.TrimRight(f.Path, "/")
-			paths = append(paths, at)
+			paths = append(paths, place{at, fold(at)})
 			if f.Beside {
-				paths = append(paths, at+".")
+				paths = append(paths, place{at + ".", fold(at) + "."})
 			}
 		}
 	}
@@ -72,7 +82,15 @@ func (o *Files) Object(id beneath.ObjectID) bool {
 // Path reports whether an absolute canonical path is ours or lies below a directory of ours.
 func (o *Files) Path(abs string) bool {
 	_, paths := o.known()
-	for _, p := range paths {
+	if len(paths) == 0 {
+		return false
+	}
+	abs = fold(abs)
+	for i := range paths {
+		p := paths[i].folded
+		if p == "" {
+			continue
+		}
 		if p[len(p)-1] == '.' && strings.HasPrefix(abs, p) {
 			return true
 		}
@@ -87,14 +105,30 @@ func (o *Files) Path(abs string) bool {
 func (o *Files) Below(dir string) map[string]bool {
 	_, paths := o.known()
 	var out map[string]bool
-	for _, p := range paths {
-		rest, ok := strings.CutPrefix(p, strings.TrimRight(dir, "/")+"/")
-		if ok {
-			if out == nil {
-				out = map[string]bool{}
-			}
-			out[rest] = true
+	if len(paths) == 0 {
+		return nil
+	}
+	if dir = fold(dir); dir != "" {
+		dir += "/"
+	}
+	for i := range paths {
+		rest, ok := strings.CutPrefix(paths[i].folded, dir)
+		if !ok || rest == "" {
+			continue
 		}
+		if out == nil {
+			out = map[string]bool{}
+		}
+		out[lastNames(paths[i].path, strings.Count(rest, "/")+1)] = true
 	}
 	return out
+}
+
+// lastNames are the last n names of a path.
+func lastNames(path string, n int) string {
+	at := len(path)
+	for ; n > 0 && at >= 0; n-- {
+		at = strings.LastIndexByte(path[:at], '/')
+	}
+	return path[at+1:]
 }

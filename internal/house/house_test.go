@@ -75,7 +75,7 @@ var imports = map[string][]string{
 	"guard/hang":            {},
 	"guard/keep":            {"beneath"},
 	"guard/judge":           {"authority", "beneath", "guard/own", "guard/rules", "guard/spelling"},
-	"guard/own":             {"beneath"},
+	"guard/own":             {"beneath", "guard/rules"},
 	"guard/pace":            {},
 	"guard/rules":           {},
 	"guard/spelling":        {"authority", "guard/rules"},

@@ -1,0 +1,31 @@
+package own
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// Where a file system folds names the kernel tells the spelling it was asked with.
+func TestPathsAreComparedFolded(t *testing.T) {
+	o := New(func() []File {
+		return []File{{Path: "/p/App/.State"}, {Path: "/p/log.jsonl", Beside: true}, {Path: "/q/c.yaml"}}
+	})
+	for path, want := range map[string]bool{
+		"/p/App/.State": true, "/p/App/.State/plans/x": true, "/P/app/.STATE/undo/data/x": true, "/p/app/.sta\u200bte/x": true,
+		"/p/LOG.JSONL.1": true, "/p/log.jsonl": true, "/p/log.jsonl2": false, "/q/C.YAML": true, "/q/c.yaml.new": false,
+		"/p/App": false, "/p/App/.State2": false, "/": false, "/p": false,
+	} {
+		if got := o.Path(path); got != want {
+			t.Errorf("%s: %t", path, got)
+		}
+	}
+	for dir, want := range map[string][]string{
+		"/p": {"App/.State", "log.jsonl", "log.jsonl."}, "/P/": {"App/.State", "log.jsonl", "log.jsonl."}, "/p/APP": {".State"}, "/q": {"c.yaml"},
+		"/": {"p/App/.State", "p/log.jsonl", "p/log.jsonl.", "q/c.yaml"}, "/pp": nil, "/q/c.yaml": nil,
+	} {
+		if got := slices.Sorted(maps.Keys(o.Below(dir))); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", dir, got, want)
+		}
+	}
+}
