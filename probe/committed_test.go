@@ -46,6 +46,20 @@ func load(t *testing.T, file string) *probe.Report {
 	return r
 }
 
+// committed are the verdicts of a file, by id and era.
+func committed(t *testing.T, file string) map[string]string {
+	t.Helper()
+	want := map[string]string{}
+	for _, c := range load(t, file).Cases {
+		want[c.ID+" "+c.Era] = c.Verdict
+	}
+	return want
+}
+
+// either are cases of the official server whose verdict is the machine's: reading a device without end it fails at 2 GiB in
+// memory, before the probe's patience is over or after it.
+var either = map[string]bool{"R05": true}
+
 // compare holds the verdicts against the committed ones, or writes them anew.
 func compare(t *testing.T, file string, r *probe.Report) {
 	t.Helper()
@@ -59,14 +73,15 @@ func compare(t *testing.T, file string, r *probe.Report) {
 		}
 		return
 	}
-	want := map[string]string{}
-	for _, c := range load(t, file).Cases {
-		want[c.ID+" "+c.Era] = c.Verdict
-	}
+	want := committed(t, file)
 	for _, c := range r.Cases {
 		w := want[c.ID+" "+c.Era]
 		if w == probe.Fell && c.Verdict == probe.Held && c.Family == "race" && !measured[c.ID] {
 			t.Logf("%s was not hit this time: %s", c.ID, c.Got) // narrow windows; only the measured rows must be hit
+			w = c.Verdict
+		}
+		if either[c.ID] && c.Verdict == probe.Held && w == probe.Fell {
+			t.Logf("%s held this time: %s", c.ID, c.Got)
 			w = c.Verdict
 		}
 		if w != c.Verdict && !strings.HasSuffix(c.Got, "operation not permitted") { // devices need an administrator
@@ -96,7 +111,12 @@ func TestOfficialServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := judge(t, probe.Server{Command: []string{node, script, "{app}", "{docs}"}}, probe.Options{Race: 10 * time.Second})
+	server, odd := probe.Server{Command: []string{node, script, "{app}", "{docs}"}}, unasked
+	if !*update {
+		want := committed(t, officialFile)
+		odd = func(c probe.Outcome) bool { return c.Verdict != want[c.ID+" "+c.Era] && !either[c.ID] }
+	}
+	r := settled(t, server, probe.Options{Race: 10 * time.Second}, odd)
 	compare(t, officialFile, r)
 	t.Logf("%+v in %d ms", r.Summary, r.ElapsedMS)
 }

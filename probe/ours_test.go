@@ -38,6 +38,33 @@ func judge(t *testing.T, s probe.Server, o probe.Options) *probe.Report {
 	return r
 }
 
+// settled is judge, and again for those outcomes that odd says are not as they should be: a busy machine lets a case run
+// out of time and a race go by without a hit.
+func settled(t *testing.T, s probe.Server, o probe.Options, odd func(probe.Outcome) bool) *probe.Report {
+	t.Helper()
+	r := judge(t, s, o)
+	for range 2 {
+		o.Only = nil
+		for _, c := range r.Cases {
+			if odd(c) && !slices.Contains(o.Only, c.ID) {
+				o.Only = append(o.Only, c.ID)
+			}
+		}
+		if o.Only == nil {
+			break
+		}
+		t.Logf("once more: %v", o.Only)
+		for _, c := range judge(t, s, o).Cases {
+			if i := slices.IndexFunc(r.Cases, func(old probe.Outcome) bool { return old.ID == c.ID && old.Era == c.Era }); i >= 0 && odd(r.Cases[i]) {
+				r.Cases[i] = c
+			}
+		}
+	}
+	return r
+}
+
+func unasked(c probe.Outcome) bool { return c.Verdict == probe.Failed }
+
 func ours(t *testing.T, args ...string) probe.Server {
 	return probe.Server{Command: append(append([]string{rig.Binary(t), "serve", "--no-slow"}, args...), "{app}", "{docs}")}
 }
@@ -66,7 +93,7 @@ func TestOursHolds(t *testing.T) {
 
 // holds fails on every verdict but held, and on a case that was skipped without one of the known reasons.
 func holds(t *testing.T, s probe.Server, o probe.Options, least int) {
-	r := judge(t, s, o)
+	r := settled(t, s, o, unasked)
 	for _, o := range r.Cases {
 		switch o.Verdict {
 		case probe.Fell, probe.Failed:
