@@ -15,6 +15,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/state"
+	"github.com/rootbound/rootbound/patch"
 )
 
 const (
@@ -119,16 +120,9 @@ func (s *Store) recoverOne(ctx context.Context, name string, projects []rootboun
 	if len(b.notes) == 0 {
 		s.empty(r)
 		_ = os.Remove(at)
-		return []string{fmt.Sprintf("a change of %s that was cut short was rolled back (%s)", files(len(r.Entries)), r.ID)}
+		return []string{fmt.Sprintf("a change of %s that was cut short was rolled back (%s)", patch.Counted(len(r.Entries)), r.ID)}
 	}
 	// What was kept stays in the store for as long as that holds.
 	_ = os.Rename(at, s.path("done", r.ID+"."+strconv.FormatInt(r.size(), 10)))
 	return b.notes
-}
-
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return strconv.Itoa(n) + " files"
 }
