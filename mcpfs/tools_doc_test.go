@@ -97,8 +97,12 @@ func columns(b *strings.Builder, what string, fields []field, project *tool) {
 		if f.Required {
 			name += " !"
 		}
-		if project != nil && f.is != 0 {
-			name += ", project form `" + project.named(f.is) + "` !"
+		other := projectField(project, f)
+		if other != nil && (other.Name != f.Name || other.Required != f.Required) {
+			name += ", project form `" + other.Name + "`"
+			if other.Required {
+				name += " !"
+			}
 		}
 		if len(s.Enum) > 0 {
 			text += " (" + strings.Join(s.Enum, ", ") + ")"
@@ -107,5 +111,86 @@ func columns(b *strings.Builder, what string, fields []field, project *tool) {
 			text += "; default " + string(s.Default)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", name, s.Type, strings.TrimSpace(text))
+		if project != nil && s.Type == "array" {
+			nested := project.in
+			if other != nil {
+				nested = []field{*other}
+			}
+			columnsOfItems(b, f, nested)
+		}
 	}
+}
+
+// projectField is the argument of the project form that stands for f; nil if f is the same argument there.
+func projectField(project *tool, f field) *field {
+	if project == nil || f.is == 0 {
+		return nil
+	}
+	for i := range project.in {
+		// Roles may be shared by several arguments, which then keep their names.
+		if o := &project.in[i]; o.is == f.is && (o.Name == f.Name || project.named(f.is) == o.Name && !hasName(project.in, f.Name)) {
+			return o
+		}
+	}
+	panic("no argument of the project form stands for " + f.Name)
+}
+
+func hasName(fields []field, name string) bool {
+	return slices.ContainsFunc(fields, func(f field) bool { return f.Name == name })
+}
+
+// columnsOfItems writes the fields of a list's objects, in the order in which both forms declare them.
+func columnsOfItems(b *strings.Builder, f field, project []field) {
+	own, required := itemsOf(f)
+	var other []property
+	for _, p := range project {
+		if p.Name == f.Name {
+			other, _ = itemsOf(p)
+		}
+	}
+	for i, p := range own {
+		name := "`" + f.Name + "[]." + p.name + "`"
+		if slices.Contains(required, p.name) {
+			name += " !"
+		}
+		if i < len(other) && other[i].name != p.name {
+			name += ", project form `" + other[i].name + "`"
+			if slices.Contains(required, p.name) {
+				name += " !"
+			}
+		}
+		fmt.Fprintf(b, "| %s | %s | %s |\n", name, p.Type, p.Description)
+	}
+}
+
+type property struct{ name, Type, Description string }
+
+// itemsOf gives the fields of a list's objects in the order of the schema.
+func itemsOf(f field) (fields []property, required []string) {
+	var s struct {
+		Items struct {
+			Properties json.RawMessage
+			Required   []string
+		}
+	}
+	if err := json.Unmarshal([]byte(f.Schema), &s); err != nil {
+		panic(f.Name + ": " + err.Error())
+	}
+	if s.Items.Properties == nil {
+		return nil, nil
+	}
+	d := json.NewDecoder(strings.NewReader(string(s.Items.Properties)))
+	for d.Token(); d.More(); { // the first token is the brace
+		key, err := d.Token()
+		p := property{}
+		if err == nil {
+			err = d.Decode(&p)
+		}
+		if err != nil {
+			panic(f.Name + ": " + err.Error())
+		}
+		p.name = key.(string)
+		fields = append(fields, p)
+	}
+	return fields, s.Items.Required
 }

@@ -88,6 +88,9 @@ then the innermost decides. A directory that does not exist yet is served when i
 | ` + "`description`" + ` | none | what the project is, for whoever chooses among several; at most 1,024 bytes |
 | ` + "`writes`" + ` | ` + "`direct`" + ` | ` + "`direct`" + ` or ` + "`propose`" + `: changes are proposed with ` + "`propose_patch`" + ` and made when a person agrees, see [patches.md](patches.md) |
 
+What a change replaces or deletes is kept as the three ` + "`undo.`" + ` settings say; [undo.md](undo.md) tells how it is taken back. ` + "`rootbound use`" + `
+puts some of the projects in force: [serve.md](serve.md#choosing-projects).
+
 A copy across file systems is compared byte by byte before it is published as a whole, and the source is removed only then; an error before that leaves the source whole,
 an error after it says which steps were done. Permission bits, ACLs, ` + "`user.*`" + ` attributes, times and, where the system lets it, the owner are kept; set-id bits are not.
 Links, special files and mount points are refused before anything is made, and ` + "`max_write`" + ` of the destination holds for each file.
