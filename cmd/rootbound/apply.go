@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +31,7 @@ Without a terminal it changes nothing unless --yes is given.
   rootbound config apply --yes --config rootbound.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			cfg, warnings, err := config.Load(config.Input{File: file, Getenv: fileOnly(w.getenv)})
+			cfg, warnings, err := config.Load(config.Input{File: w.usual(file), Getenv: fileOnly(w.getenv)})
 			if err != nil {
 				return &failure{exitOf(err), err.Error()}
 			}
@@ -86,9 +85,7 @@ func apply(w world, cfg *config.Config, yes bool) error {
 		if !w.terminal() {
 			return misused("stdin is not a terminal, so nobody can be asked: nothing was accepted. Give --yes if it is meant")
 		}
-		fmt.Fprint(w.err, "Accept? [y/N] ")
-		answer, _ := bufio.NewReader(w.in).ReadString('\n') // no answer is no
-		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		if !w.agrees("Accept?") {
 			return failed("nothing was accepted")
 		}
 	}
@@ -99,6 +96,10 @@ func apply(w world, cfg *config.Config, yes bool) error {
 	if err != nil {
 		return failed("it cannot be kept: %s", rootbound.Clean(err.Error()))
 	}
+	if len(changes) == 0 {
+		return nil
+	}
+	w.say("Accepted. Servers that run take it now; one that the system confines takes new directories and rights to write when it starts anew")
 	return nil
 }
 
@@ -122,7 +123,7 @@ func printChanges(w world, cfg *config.Config, changes map[string][]held.Change)
 		}
 	}
 	if len(lines) == 0 {
-		lines = []string{"nothing changes in what may be touched"}
+		lines = []string{"nothing changes in what was accepted; a server that narrowed since goes back to it"}
 	}
 	if _, err := fmt.Fprintln(w.out, strings.Join(lines, "\n")); err != nil {
 		return failed("%s", text(err))

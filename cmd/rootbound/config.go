@@ -36,7 +36,13 @@ func configCheck(w world) *cobra.Command {
 				return err
 			}
 			w.say(s.warnings...)
-			for _, line := range append(s.Summary(), s.Notes()...) {
+			lines, active := append(s.Summary(), s.Notes()...), s.inForce(w)
+			for _, p := range s.Projects {
+				if !active(p.ID) {
+					lines = append(lines, string(p.ID)+": not in force, rootbound use chose others")
+				}
+			}
+			for _, line := range lines {
 				if _, err := fmt.Fprintln(w.out, rootbound.Clean(line)); err != nil {
 					return failed("%s", text(err))
 				}

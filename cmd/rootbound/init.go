@@ -61,19 +61,39 @@ func initPath(w world, file string) (string, error) {
 		}
 		return path, nil
 	}
-	base := w.getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(base) {
-		home := w.getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return "", misused("there is no home directory; name the file with --config")
-		}
-		base = filepath.Join(home, ".config")
+	path := w.usualPath()
+	if path == "" {
+		return "", misused("there is no home directory; name the file with --config")
 	}
-	dir := filepath.Join(base, "rootbound")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", failed("%s", rootbound.Clean(err.Error()))
 	}
-	return filepath.Join(dir, "rootbound.yaml"), nil
+	return path, nil
+}
+
+func (w world) usualPath() string {
+	base := w.getenv("XDG_CONFIG_HOME")
+	if home := w.getenv("HOME"); !filepath.IsAbs(base) && filepath.IsAbs(home) {
+		base = filepath.Join(home, ".config")
+	}
+	if !filepath.IsAbs(base) {
+		return ""
+	}
+	return filepath.Join(base, "rootbound", "rootbound.yaml")
+}
+
+// usual is the file named, else the one that init writes without being told where. It is what a person's commands take; a
+// server is always told.
+func (w world) usual(file string) string {
+	if file != "" || w.getenv("ROOTBOUND_CONFIG") != "" {
+		return file
+	}
+	path := w.usualPath()
+	if _, err := os.Stat(path); path == "" || err != nil {
+		return ""
+	}
+	w.say("Notice: no file was named; the configuration is " + rootbound.Clean(path))
+	return path
 }
 
 // writeNew writes a file that must not exist yet, whole or not at all: a link never replaces.

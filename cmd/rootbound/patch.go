@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func patchList(w world) *cobra.Command {
 					continue
 				}
 				left := time.Until(plan.Expires).Round(time.Second)
-				if _, err := fmt.Fprintf(w.out, "%s  %s  %s  %s left%s\n", plan.ID, rootbound.Clean(string(plan.Project)), summary(plan), left, by(plan)); err != nil {
+				if _, err := fmt.Fprintf(w.out, "%s  %s  %s  %s left%s\n", plan.ID, rootbound.Clean(string(plan.Project)), plan.Summary(), left, plan.By()); err != nil {
 					return failed("%s", text(err))
 				}
 			}
@@ -68,29 +69,6 @@ func patchList(w world) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// by names the client, which says of itself what it likes.
-func by(p *patch.Plan) string {
-	if p.Client == "" {
-		return ""
-	}
-	return "  from " + rootbound.Quote(p.Client)
-}
-
-// summary counts what a plan does.
-func summary(p *patch.Plan) string {
-	n := map[patch.Action]int{}
-	for _, f := range p.Files {
-		n[f.Action]++
-	}
-	var parts []string
-	for _, a := range []patch.Action{patch.Creates, patch.Writes, patch.Modes, patch.Deletes} {
-		if n[a] > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", a, n[a]))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
 
 func patchShow(w world) *cobra.Command {
@@ -119,21 +97,7 @@ writing and letters that no screen shows are written as \xHH and \u{HHHH}, so th
 
 func show(w world, p *patch.Plan) error {
 	out := bufio.NewWriter(w.out)
-	fmt.Fprintf(out, "patch %s for project %s%s\nproposed %s, expires %s\n", p.ID, rootbound.Clean(string(p.Project)), by(p),
-		p.Made.Local().Format(time.DateTime), p.Expires.Local().Format(time.DateTime))
-	for _, f := range p.Files {
-		fmt.Fprintf(out, "  %-6s %s\n", f.Action, patch.Visible(f.Path))
-	}
-	fmt.Fprintln(out)
-	for l := range strings.Lines(p.Diff) {
-		for i, part := range strings.Split(strings.TrimSuffix(l, "\n"), "\t") {
-			if i > 0 {
-				out.WriteByte('\t')
-			}
-			out.WriteString(patch.Visible(part))
-		}
-		out.WriteByte('\n')
-	}
+	p.Show(out)
 	if err := out.Flush(); err != nil {
 		return failed("%s", text(err))
 	}
@@ -183,6 +147,9 @@ since it is for a person to agree.
 			if err != nil {
 				return err
 			}
+			if !slices.ContainsFunc(s.Projects, func(q rootbound.Project) bool { return q.ID == p.Project }) {
+				return misused("project %s is not among what is granted here. Name the configuration with --config, as the server does, or its directories with --dir", rootbound.Quote(string(p.Project)))
+			}
 			if err := show(w, p); err != nil {
 				return err
 			}
@@ -190,7 +157,9 @@ since it is for a person to agree.
 				return failed("nothing was applied; the patch waits until %s", p.Expires.Local().Format(time.TimeOnly))
 			}
 			done, err := serve.ApplyAsPerson(c.Context(), s.opt, p)
-			if err != nil {
+			if _, lost := find(plans, args[0]); err != nil && lost != nil {
+				return failed("%s\nThe patch is used up: ask for a new proposal.", text(err))
+			} else if err != nil {
 				return failed("%s", text(err))
 			}
 			w.say(done.Warnings...)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/signal"
 	"sync"
@@ -82,6 +83,9 @@ func (s *settings) follow(ctx context.Context, w world, h *house, service *serve
 
 // told keeps the line and the caret of a mistake.
 func told(err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		return "the file was replaced, and a server that the system confines may read only what it had at its start. Run rootbound config apply, or start the server anew"
+	}
 	var p *config.Problem
 	if errors.As(err, &p) {
 		return err.Error()

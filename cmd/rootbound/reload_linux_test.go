@@ -178,7 +178,7 @@ func TestConfinedServerIsToldByApply(t *testing.T) {
 		t.Fatal(got)
 	}
 	replace(t, file, "projects: [{id: app, dir: app, rights: ro}]\n")
-	p.said("cannot be read: permission denied", 1)
+	p.said("the file was replaced, and a server that the system confines", 1)
 	accept(t, p, state, file, "narrowed project app")
 	p.said("was read again: narrowed project app: rights ro, were rw", 1)
 	if got := p.answer("write_file", `{"project_id":"app","relative_path":"a","content":"x"}`); !strings.Contains(got, "right_missing") {

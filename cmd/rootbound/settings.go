@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"strings"
@@ -63,6 +64,9 @@ type settings struct {
 
 // gather reads everything. Mistakes of flags are misuse, all others keep the server from starting.
 func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, error) {
+	if c.Name() != "serve" && len(dirs) == 0 && cmp.Or(f.allowedDirs, w.getenv("ROOTBOUND_ALLOWED_DIRS"), w.getenv("MCP_ALLOWED_ROOTS")) == "" {
+		f.config = w.usual(f.config)
+	}
 	in := config.Input{File: f.config, Env: f.env, Flags: map[string]string{}, Dirs: dirs, AllowedDirs: f.allowedDirs,
 		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, AcceptRetarget: f.acceptRetarget, Getenv: w.getenv}
 	open := sync.OnceValues(func() (*state.Dir, error) { return state.Open(w.getenv) })

@@ -42,7 +42,7 @@ grants, and counts for directories named at a server's start too: they are not i
 				}
 				return fileOnly(w.getenv)(name)
 			}
-			cfg, warnings, err := config.Load(config.Input{File: file, Env: env, Getenv: getenv})
+			cfg, warnings, err := config.Load(config.Input{File: w.usual(file), Env: env, Getenv: getenv})
 			if err != nil {
 				return &failure{exitOf(err), err.Error()}
 			}
@@ -57,7 +57,10 @@ grants, and counts for directories named at a server's start too: they are not i
 			if show {
 				return showActive(w, dir, cfg)
 			}
-			return use(dir, cfg, ids, all)
+			if err := use(dir, cfg, ids, all); err != nil {
+				return err
+			}
+			return showActive(w, dir, cfg)
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration `FILE` (also ROOTBOUND_CONFIG)")

@@ -28,7 +28,12 @@ func TestUseSwitchesRunningServers(t *testing.T) {
 	use := func(args ...string) {
 		t.Helper()
 		var errs strings.Builder
-		w := world{err: &errs, getenv: func(name string) string {
+		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer null.Close()
+		w := world{out: null, err: &errs, getenv: func(name string) string {
 			return map[string]string{"ROOTBOUND_CONFIG": config, "ROOTBOUND_STATE_DIR": state}[name]
 		}}
 		if code := run(context.Background(), w, append([]string{"use"}, args...)); code != 0 {

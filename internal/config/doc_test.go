@@ -58,7 +58,9 @@ func TestConfigDoc(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString("# Configuration\n\nGenerated from `internal/config/settings.go` by `make docs`; do not edit.\n\n" +
 		"One YAML file, named by `--config FILE` or `ROOTBOUND_CONFIG`. A flag goes before the environment, the environment before the file, the\n" +
-		"file before the default. Nothing else is read: no file of the working directory, none of a project.\n" +
+		"file before the default. Nothing else is read: no file of the working directory, none of a project. Only a person's commands\n" +
+		"(`config`, `use`, `patch apply`, `undo`, `call`) take the file that `rootbound init` writes by itself where neither a file nor a\n" +
+		"directory is named, and say so; `serve` is always told.\n" +
 		"`rootbound init DIR…` writes one with every setting as a comment; `rootbound config check` names every mistake with its line;\n" +
 		"`rootbound config show --origin` says where each value came from. A [JSON Schema](../schema/rootbound.config.v1.json) serves editors\n" +
 		"(`rootbound config schema` prints it).\n\n```yaml\n" +

@@ -26,6 +26,8 @@ func Template(in config.Input) (text []byte, warnings []string, err error) {
 `)
 	if len(c.Projects) == 0 {
 		b.WriteString(`projects: []
+# Without a project nothing is served, whatever a client declares. "roots: {mode: client}" would grant what clients declare.
+roots: {mode: narrow}
 #  - id: app
 #    dir: ~/src/app
 #    rights: ro
