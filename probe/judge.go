@@ -62,8 +62,16 @@ func (p *player) judge(g *ongoing) string {
 		return ""
 	}
 	p.got = append(p.got, said(r))
-	if key := p.run.profile.Ops[s.Op].Keep; key != "" {
+	key := p.run.profile.Ops[s.Op].Keep
+	if key != "" {
 		json.Unmarshal(r.Data[key], &p.kept)
+	}
+	if s.Needed && r.Refused {
+		p.missing = "what the case needs was refused: " + s.Op + ": " + p.w.Blank(firstLine(r.Text))
+		return ""
+	} else if s.Needed && key != "" && p.kept == "" { // going on without it would be refused, and prove nothing
+		p.missing = "what the case needs is not in the answer: " + key
+		return ""
 	}
 	switch s.Want {
 	case script.Allow:

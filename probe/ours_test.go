@@ -3,6 +3,7 @@
 package probe_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 
 	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/probe"
+	"github.com/rootbound/rootbound/probe/profile"
 	"github.com/rootbound/rootbound/probe/script"
+	"github.com/rootbound/rootbound/probe/truth"
 )
 
 func TestMain(m *testing.M) {
@@ -123,6 +126,46 @@ func TestRun(t *testing.T) {
 	r := probe.Run(t, ours(t), probe.Options{Only: []string{"S0*", "S1[0-4]", "X*"}, Race: 300 * time.Millisecond})
 	if r.Summary.Held < 28 {
 		t.Errorf("%+v", r.Summary)
+	}
+}
+
+// TestWhatACaseNeedsIsNoFault: a server that refuses the set-up of a case was not asked, and neither held nor fell.
+func TestWhatACaseNeedsIsNoFault(t *testing.T) {
+	for _, c := range judge(t, ours(t, "--read-only"), probe.Options{Only: []string{"S15"}}).Cases {
+		if c.Verdict != probe.Skipped || !strings.Contains(c.Got, "what the case needs was refused: propose: ") || strings.Contains(c.Got, os.TempDir()) {
+			t.Errorf("%s %s: %s %v", c.Era, c.Verdict, c.Got, c.Evidence)
+		}
+	}
+	blind := &profile.Profile{Name: "blind", Ops: map[string]profile.Invocation{
+		"propose": {Tool: "propose_patch", Args: map[string]any{"root": "{project}", "edits": []any{map[string]any{"path": "{relative}", "oldText": "", "newText": "{content}"}}}, Keep: "ticket"},
+		"apply":   {Tool: "apply_patch", Args: map[string]any{"root": "{project}", "plan": "{kept}"}},
+		"read":    {Tool: "read_text_file", Args: map[string]any{"path": "{path}"}},
+	}}
+	s := ours(t)
+	s.Profile = blind
+	for _, c := range judge(t, s, probe.Options{Only: []string{"S15"}}).Cases {
+		if c.Verdict != probe.Skipped {
+			t.Errorf("a plan without its id: %s %s: %s %v", c.Era, c.Verdict, c.Got, c.Evidence)
+		}
+	}
+}
+
+// TestAnIdleRaceSaysWhatToDo: a race of which no call succeeds proves nothing.
+func TestAnIdleRaceSaysWhatToDo(t *testing.T) {
+	idle := script.Case{ID: "idle", Family: "race", What: "w", Why: "w", Eras: []string{script.EraLegacy}, Roots: script.Roots{List: []string{"file://{app}"}},
+		Steps: []script.Step{{Op: "read", Path: "{app}/none", Want: script.Either}}, Storm: []truth.Deed{{Exchange: "{app}/src", To: "{app}/docs"}}, Tree: []truth.Deed{{Dir: "{app}/docs"}}}
+	for _, c := range judge(t, ours(t), probe.Options{Cases: []script.Case{idle}, Race: 100 * time.Millisecond}).Cases {
+		if c.Verdict != probe.Failed || !strings.Contains(c.Got, "0 of ") || !strings.Contains(c.Got, "try a longer --race") {
+			t.Errorf("%s: %s", c.Verdict, c.Got)
+		}
+	}
+}
+
+// TestATypoStartsNothing: a name that fits no case is told before the server is started, also beside one that does.
+func TestATypoStartsNothing(t *testing.T) {
+	_, err := probe.Judge(t.Context(), probe.Server{Command: []string{"/no such server"}}, probe.Options{Only: []string{"S01", "ZZ9"}})
+	if err == nil || !strings.Contains(err.Error(), "ZZ9") || errors.Is(err, probe.ErrCannotRun) {
+		t.Error(err)
 	}
 }
 

@@ -30,6 +30,7 @@ type player struct {
 	opened  map[string]reader // of Held checks
 	cork    bool
 	kept    string // what the last answer that is kept gave
+	missing string // why the case has nothing to ask
 	asks    int    // questions for roots before the last change
 
 	mu       sync.Mutex
@@ -164,13 +165,21 @@ func (p *player) play(ctx context.Context) error {
 		if p.ctx.Err() != nil {
 			return p.ctx.Err()
 		}
+		if p.missing != "" {
+			break
+		}
 	}
-	p.after()
+	if p.missing == "" {
+		p.after()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.settle()
 	for _, o := range p.outside {
 		p.evidence = append(p.evidence, "outside, "+o)
+	}
+	if p.missing != "" && len(p.evidence) == 0 { // what it did meanwhile counts all the same
+		return &unfit{p.missing}
 	}
 	return p.broken
 }

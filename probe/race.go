@@ -110,7 +110,7 @@ func (p *player) race() error {
 	case p.conn.Err() != nil:
 		p.evidence = append(p.evidence, p.conn.Err().Error())
 	case done.Load() == 0 || swaps.Load() == 0:
-		return fmt.Errorf("the storm proves nothing: %d of %d calls succeeded, %d swaps, %d lost", done.Load(), calls.Load(), swaps.Load(), lost.Load())
+		return fmt.Errorf("the storm proves nothing: %d of %d calls succeeded, %d swaps, %d lost; try a longer --race", done.Load(), calls.Load(), swaps.Load(), lost.Load())
 	}
 	return nil
 }

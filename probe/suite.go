@@ -71,7 +71,8 @@ type suite struct {
 // ErrCannotRun says that the server could not be asked anything.
 var ErrCannotRun = errors.New("the server cannot be probed")
 
-// Judge runs the cases against a server. The error wraps ErrCannotRun when there is nothing to report, or is ctx's.
+// Judge runs the cases against a server. The error wraps ErrCannotRun when there is nothing to report, is ctx's, or says
+// before the server is started that Only names no case.
 func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 	if !truth.Supported {
 		return nil, fmt.Errorf("%w: trees are judged on Linux only", ErrCannotRun)
@@ -86,6 +87,11 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 		var err error
 		if o.Cases, err = script.Cases(""); err != nil {
 			return nil, err
+		}
+	}
+	for _, only := range o.Only { // before anything is started: a typo would run other cases than were meant
+		if !slices.ContainsFunc(o.Cases, func(c script.Case) bool { return chosen([]string{only}, &c) }) {
+			return nil, fmt.Errorf("no case is called %s", only)
 		}
 	}
 	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("ROOTBOUND_PROBE=%d-%016x", os.Getpid(), rand.Uint64())}

@@ -108,8 +108,6 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 		return misused("%s", report.Plain(err.Error()))
 	case err != nil:
 		return failed("stopped: %v", err)
-	case len(r.Cases) == 0:
-		return misused("no case is called %s", strings.Join(a.o.Only, ", "))
 	}
 	if err := a.write(w, r); err != nil {
 		return err

@@ -79,6 +79,7 @@ type Step struct {
 	Era    string `yaml:"era"`    // send as that era, whatever the connection is
 	State  string `yaml:"state"`  // trick with requestState: tampered, elsewhere, another, replayed, unasked
 
+	Needed   bool `yaml:"needed"`   // the case is about what this call makes: where it is refused there is nothing to ask
 	Absolute bool `yaml:"absolute"` // only of servers whose tools take absolute paths
 	Unheeded bool `yaml:"unheeded"` // with copies: whether they are answered is not judged
 
