@@ -2,6 +2,7 @@ package mcpfs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -87,10 +88,31 @@ func (f *files) handler(t *tool) mcp.ToolHandler {
 		}
 		r, err := t.run(f, ctx, c)
 		if err != nil {
-			return wire.Refuse(Advise(f.recorded(ctx, c, err), f.tools), t.media), nil
+			return wire.Refuse(Advise(c.named(f.recorded(ctx, c, err)), f.tools), t.media), nil
 		}
 		return r.Result()
 	}
+}
+
+// named repeats the name that stands for no project, as it was sent: the same for one that is unknown and for one that is
+// not granted (G22). The records have it where they have names, not here.
+func (c call) named(err error) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Reason != rootbound.ProjectUnknown || e.Detail != "" {
+		return err
+	}
+	sent := c.sent(root)
+	if sent == "" {
+		return err
+	}
+	told := *e
+	told.Detail = rootbound.Quote(sent)
+	return &told
+}
+
+// sent reads an argument by its role from what the caller sent, whatever else is wrong with it.
+func (c call) sent(r role) string {
+	return wire.Decode(c.tool.name, c.req.Params.Arguments).Text(c.tool.named(r), false)
 }
 
 // recorded puts a refusal that came up before the guard was asked through the guard, so that it has a decision and a
@@ -100,10 +122,7 @@ func (f *files) recorded(ctx context.Context, c call, err error) error {
 	if e == nil || e.Decision != "" {
 		return err
 	}
-	readable := func(r role) string {
-		return wire.Decode(c.tool.name, c.req.Params.Arguments).Text(c.tool.named(r), false)
-	}
-	r := guard.Request{Op: c.tool.op, Root: readable(root), Path: readable(object), Dest: readable(destination), Contained: c.tool.form == Project, Invalid: e}
+	r := guard.Request{Op: c.tool.op, Root: c.sent(root), Path: c.sent(object), Dest: c.sent(destination), Contained: c.tool.form == Project, Invalid: e}
 	return f.guard.Do(ctx, r, func(context.Context, *guard.Target) error { return e })
 }
 

@@ -26,7 +26,7 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 	if c.tool.form == Project {
 		path = relativePath.Name
 	}
-	for _, e := range c.Objects("edits", false) {
+	for _, e := range c.Objects("edits", false, path, "oldText", "newText", "replaceAll", "expected_version") {
 		r.Edits = append(r.Edits, patch.Edit{Path: e.Text(path, true), Expect: e.Text("expected_version", false),
 			Edit: text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")}})
 	}

@@ -294,8 +294,11 @@ func TestEveryToolKeepsProjectsSecret(t *testing.T) {
 				} else if files, _ := s["files"].([]any); files != nil {
 					delete(files[0].(map[string]any)["error"].(map[string]any), "decision_id")
 				}
+				if strings.Contains(textOf(res), "project_unknown") && (form == mcpfs.Project || tool.Name != "read_multiple_files") && !strings.Contains(textOf(res), `["`+project+`"]`) {
+					t.Errorf("%s %s does not say which project: %s", form, tool.Name, textOf(res))
+				}
 				b, _ := json.Marshal([]any{textOf(res), s})
-				return id.ReplaceAllString(string(b), "")
+				return id.ReplaceAllString(strings.ReplaceAll(string(b), project, "NAME"), "")
 			}
 			unknown := say("nobody")
 			if forbidden := say(other); forbidden != unknown {

@@ -87,7 +87,7 @@ func tooLarge(n, bound int64) error {
 func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
 	var changes []text.Edit
-	for _, e := range c.Objects("edits", true) {
+	for _, e := range c.Objects("edits", true, "oldText", "newText", "replaceAll") {
 		changes = append(changes, text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")})
 	}
 	o := fileop.EditOptions{DryRun: c.Truth("dryRun"), Expect: fileop.ParseVersion(c.Text("expected_version", false)), Limit: int64(f.limits.Edit)}

@@ -21,6 +21,7 @@ type Arguments struct {
 	raw   map[string]json.RawMessage
 	err   *argumentError
 	outer *Arguments // of an object in a list: where mistakes are kept
+	known []string   // of an object in a list: its keys
 	at    string     // its place there, with a dot behind it
 }
 
@@ -65,24 +66,36 @@ func (a *Arguments) Fail(why, field string) {
 	}
 }
 
-// Only refuses keys that stand in none of the fields.
+// Only refuses keys that stand in none of the fields, and tells which of those that are required are missing too: one is
+// often the other under another name.
 func (a *Arguments) Only(fields []Field) {
 	if len(a.raw) == 0 {
 		return
 	}
-	strange := ""
+	var known, missing []string
+	for _, f := range fields {
+		known = append(known, f.Name)
+		if _, ok := a.raw[f.Name]; f.Required && !ok {
+			missing = append(missing, f.Name)
+		}
+	}
+	if key, ok := a.strange(known); ok {
+		why := rootbound.Quote(key) + " is not an argument of this tool; it takes " + cmp.Or(strings.Join(known, ", "), "none")
+		if len(missing) > 0 {
+			why += "; missing: " + strings.Join(missing, ", ")
+		}
+		a.Fail(why, "")
+	}
+}
+
+// strange is the first key, by name, that is none of the known ones.
+func (a *Arguments) strange(known []string) (first string, ok bool) {
 	for key := range a.raw {
-		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == key }) && (strange == "" || key < strange) {
-			strange = key
+		if !slices.Contains(known, key) && (!ok || key < first) {
+			first, ok = key, true
 		}
 	}
-	if strange != "" {
-		var known []string
-		for _, f := range fields {
-			known = append(known, f.Name)
-		}
-		a.Fail("not an argument of this tool, which takes "+cmp.Or(strings.Join(known, ", "), "none"), rootbound.Quote(strange))
-	}
+	return first, ok
 }
 
 // get gives a field's raw value; ok is false if it is absent, which is a mistake if it is required.
@@ -92,7 +105,11 @@ func (a *Arguments) get(field string, required bool) (json.RawMessage, bool) {
 	}
 	raw, ok := a.raw[field]
 	if !ok && required {
-		a.Fail("required and missing", field)
+		why := "required and missing"
+		if key, odd := a.strange(a.known); odd && a.known != nil {
+			why = rootbound.Quote(key) + " is none of the fields " + strings.Join(a.known, ", ") + "; " + why
+		}
+		a.Fail(why, field)
 	}
 	return raw, ok
 }
@@ -145,7 +162,7 @@ func (a *Arguments) list(field string, required bool) []json.RawMessage {
 	}
 	var items []json.RawMessage
 	if k := kind(raw); k != "a list" {
-		a.Fail("must be a list, not "+k, field)
+		a.Fail("must be a list, not "+k+unread(raw), field)
 	} else if err := json.Unmarshal(raw, &items); err != nil {
 		a.Fail("not a valid list", field)
 	}
@@ -202,8 +219,9 @@ func (a *Arguments) Choice(field, standard string, of ...string) string {
 	return s
 }
 
-// Objects reads a list of objects, each as arguments of its own whose mistakes are mistakes of a.
-func (a *Arguments) Objects(field string, required bool) []*Arguments {
+// Objects reads a list of objects, each as arguments of its own whose mistakes are mistakes of a. Other keys than the known
+// ones are dropped; where something is missing the first of them is named, since it may be meant for it.
+func (a *Arguments) Objects(field string, required bool, known ...string) []*Arguments {
 	items := a.list(field, required)
 	out := make([]*Arguments, 0, len(items))
 	for i, raw := range items {
@@ -212,7 +230,7 @@ func (a *Arguments) Objects(field string, required bool) []*Arguments {
 			a.Fail("must be an object, not "+k, at)
 			return nil
 		}
-		sub := &Arguments{tool: a.tool, outer: a, at: at + "."}
+		sub := &Arguments{tool: a.tool, outer: a, known: known, at: at + "."}
 		if err := json.Unmarshal(raw, &sub.raw); err != nil {
 			a.Fail("not a valid object", at)
 			return nil
@@ -220,6 +238,21 @@ func (a *Arguments) Objects(field string, required bool) []*Arguments {
 		out = append(out, sub)
 	}
 	return out
+}
+
+// unread says of a string that was meant as a list why it is none: its JSON cannot be read.
+func unread(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	if s = strings.TrimSpace(s); strings.HasPrefix(s, "[") || strings.HasPrefix(s, "{") {
+		if !json.Valid([]byte(s)) {
+			return " whose JSON cannot be read"
+		}
+		return " that holds JSON"
+	}
+	return ""
 }
 
 func kind(raw json.RawMessage) string {
@@ -284,10 +317,17 @@ type argumentError struct{ tool, why, field string }
 
 // Error keeps the form that clients of the classic server know.
 func (e *argumentError) Error() string {
-	return "MCP error -32602: Input validation error: Invalid arguments for tool " + e.tool + ": " + e.why + " at " + e.field +
-		". " + rootbound.ArgumentInvalid.Next()
+	return "MCP error -32602: Input validation error: Invalid arguments for tool " + e.tool + ": " + e.detail() + ". " + rootbound.ArgumentInvalid.Next()
 }
 
 func (e *argumentError) refusal() *rootbound.Error {
-	return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: e.why + " at " + e.field, Err: e}
+	return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: e.detail(), Err: e}
+}
+
+// detail is why and where; a mistake that names its place itself has no field.
+func (e *argumentError) detail() string {
+	if e.field == "" {
+		return e.why
+	}
+	return e.why + " at " + e.field
 }

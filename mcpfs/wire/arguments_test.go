@@ -41,8 +41,12 @@ func TestArgumentsAreStrict(t *testing.T) {
 		{"{\"path\":\"\xff\"}", read, "not valid UTF-8 at arguments"},
 		{`{"paths":[]}`, multi, "must hold at least 1 item at paths"},
 		{`{"paths":"a"}`, multi, "must be a list, not a string at paths"},
+		{`{"paths":"[\"a\",]"}`, multi, "must be a list, not a string whose JSON cannot be read at paths"},
+		{`{"paths":"[\"a\"]"}`, multi, "must be a list, not a string that holds JSON at paths"},
 		{`{"paths":["a",2]}`, multi, "must be a string, not a number at paths[1]"},
 		{`{"edits":[{"oldText":"a"}]}`, edits, "required and missing at edits[0].newText"},
+		{`{"edits":[{"oldText":"a","zz":1,"new_text":"b"}]}`, edits, `"new_text" is none of the fields oldText, newText, replaceAll; required and missing at edits[0].newText`},
+		{`{"edits":[{"oldText":"a","newText":"b","zz":1}]}`, edits, ""},
 		{`{"edits":[{"oldText":"a","newText":"b"},3]}`, edits, "must be an object, not a number at edits[1]"},
 		{`{"edits":[{"oldText":"a","newText":"\udc00"}]}`, edits, "holds half of a surrogate pair, which is no character at edits[0].newText"},
 		{`{"edits":[]}`, edits, ""},
@@ -65,7 +69,7 @@ func TestArgumentsAreStrict(t *testing.T) {
 
 // edits reads a list of objects as edit_file does.
 func edits(a *Arguments, required bool) {
-	for _, e := range a.Objects("edits", required) {
+	for _, e := range a.Objects("edits", required, "oldText", "newText", "replaceAll") {
 		e.Text("oldText", true)
 		e.Text("newText", true)
 		e.Truth("replaceAll")
@@ -73,10 +77,10 @@ func edits(a *Arguments, required bool) {
 }
 
 func TestOnlyTheFieldsThereAre(t *testing.T) {
-	fields := []Field{{Name: "path"}, {Name: "head"}}
+	fields := []Field{{Name: "path", Required: true}, {Name: "head"}}
 	for raw, want := range map[string]string{
-		``: "", `{}`: "", `{"path":"a","head":1}`: "", `{"path":"a","Path":"b"}`: `not an argument of this tool, which takes path, head at "Path"`,
-		`{"zebra":1,"ape":2}`: `not an argument of this tool, which takes path, head at "ape"`, "{\"a\u202eb\":1}": `not an argument of this tool, which takes path, head at "a\u{202e}b"`,
+		``: "", `{}`: "", `{"path":"a","head":1}`: "", `{"path":"a","Path":"b"}`: `"Path" is not an argument of this tool; it takes path, head. `,
+		`{"zebra":1,"ape":2}`: `"ape" is not an argument of this tool; it takes path, head; missing: path. `, "{\"a\u202eb\":1}": `"a\u{202e}b" is not an argument of this tool; it takes path, head; missing: path. `,
 	} {
 		a := Decode("some_tool", json.RawMessage(raw))
 		a.Only(fields)
@@ -121,7 +125,7 @@ func FuzzArguments(f *testing.F) {
 		a.Whole("head", 0)
 		a.Texts("paths", false, 0)
 		edits(a, false)
-		if a.Err() != nil && len(textOf(a.Err())) > 400 {
+		if a.Err() != nil && len(textOf(a.Err())) > 2400 {
 			t.Fatalf("an error of %d bytes", len(a.Err().Error()))
 		}
 	})
