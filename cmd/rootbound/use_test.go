@@ -92,9 +92,9 @@ func TestUseSwitchesRunningServers(t *testing.T) {
 			other.initialize("2025-11-25")
 			unknown := func(id string) string {
 				other.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_text_file","arguments":{"project_id":"` + id + `","relative_path":"f"}}}`)
-				return firstText(other.receive())
+				return strings.ReplaceAll(firstText(other.receive()), `["`+id+`"]`, "[as sent]")
 			}
-			if a, b := unknown("notes"), unknown("nosuch"); a != b || !strings.Contains(a, "(project_unknown)") {
+			if a, b := unknown("notes"), unknown("nosuch"); a != b || !strings.Contains(a, "[as sent] (project_unknown)") {
 				t.Errorf("to one that never held it: %s; a project that is none: %s", a, b)
 			}
 			use("--all")
