@@ -204,6 +204,11 @@ func (o operation) tool(w *world) (string, rawmcp.Args) {
 			args["overwrite"] = true
 		}
 		return "move_file", args
+	case "delete":
+		if o.args["recursive"] == true {
+			args["recursive"] = true
+		}
+		return "delete_file", args
 	}
 	w.t.Fatalf("operation %q has no tool", o.op)
 	return "", nil
