@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 )
 
 type nothingToClose struct{ io.Writer }
@@ -32,32 +34,32 @@ func TestApplyAsks(t *testing.T) {
 	apply := func(answer string, terminal bool) (code int, out, asked string) {
 		t.Helper()
 		var o, e bytes.Buffer
-		w := world{in: io.NopCloser(strings.NewReader(answer)), out: nothingToClose{&o}, err: &e, terminal: func() bool { return terminal },
-			getenv: func(name string) string {
+		w := setting.World{In: io.NopCloser(strings.NewReader(answer)), Out: nothingToClose{&o}, Err: &e, Terminal: func() bool { return terminal },
+			Getenv: func(name string) string {
 				return map[string]string{"ROOTBOUND_STATE_DIR": filepath.Join(dir, "state"), "ROOTBOUND_CONFIG": file, "ROOTBOUND_ROOTS": "ignore"}[name]
 			}}
 		code = run(context.Background(), w, []string{"config", "apply"})
 		return code, o.String(), e.String()
 	}
 	write("projects: [{id: app, dir: app}]\n")
-	if code, out, asked := apply("yes\n", true); code != exitDone || !strings.Contains(out, "added project app") || !strings.Contains(asked, "Accept? [y/N]") {
+	if code, out, asked := apply("yes\n", true); code != setting.ExitDone || !strings.Contains(out, "added project app") || !strings.Contains(asked, "Accept? [y/N]") {
 		t.Errorf("%d %q %q", code, out, asked)
 	}
 	write("projects: [{id: app, dir: app}, {id: more, dir: more}]\n")
 	for _, no := range []string{"", "\n", "n\n", "yess\n", "no y\n"} {
 		code, out, asked := apply(no, true)
-		if code != exitFailed || !strings.Contains(out, "added project more") || !strings.Contains(asked, "nothing was accepted") {
+		if code != setting.ExitFailed || !strings.Contains(out, "added project more") || !strings.Contains(asked, "nothing was accepted") {
 			t.Errorf("%q: %d %q %q", no, code, out, asked)
 		}
 	}
-	if code, _, asked := apply("y\n", false); code != exitMisused || !strings.Contains(asked, "--yes") {
+	if code, _, asked := apply("y\n", false); code != setting.ExitMisused || !strings.Contains(asked, "--yes") {
 		t.Errorf("without a terminal: %d %q", code, asked)
 	}
-	if code, out, _ := apply(" Y \n", true); code != exitDone || !strings.Contains(out, "added project more") {
+	if code, out, _ := apply(" Y \n", true); code != setting.ExitDone || !strings.Contains(out, "added project more") {
 		t.Errorf("%d %q", code, out)
 	}
 	// Nothing new: nothing is asked. A variable is not what the file says.
-	if code, out, asked := apply("", true); code != exitDone || !strings.Contains(out, "nothing changes") || asked != "" {
+	if code, out, asked := apply("", true); code != setting.ExitDone || !strings.Contains(out, "nothing changes") || asked != "" {
 		t.Errorf("%d %q %q", code, out, asked)
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
-func callCommand(w world) *cobra.Command {
-	f := &flags{}
+func callCommand(w setting.World) *cobra.Command {
+	f := &setting.Flags{}
 	var dirs []string
 	var whole bool
 	c := &cobra.Command{
@@ -24,65 +25,65 @@ func callCommand(w world) *cobra.Command {
 		Short: "Call one tool and print its answer",
 		Long: `Starts a server and a client inside this process, calls one tool and prints the text of its answer; a refusal goes to
 stderr. VALUE is JSON where the tool takes something other than text; "rootbound call --dir . help" lists the tools.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound call --dir . list_directory path=.
   rootbound call --dir . --read-only read_text_file path=go.mod head=3
   rootbound call --dir . --json edit_file path=a.txt 'edits=[{"oldText":"a","newText":"b"}]'`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.gather(c, w, dirs)
+			s, err := f.Gather(c, w, dirs)
 			if err != nil {
 				return err
 			}
-			w.say(s.warnings...)
+			w.Say(s.Warnings...)
 			if len(s.Projects) == 0 {
-				return misused("no directory is granted. Name it with --dir")
+				return setting.Misused("no directory is granted. Name it with --dir")
 			}
-			return s.call(c.Context(), w, whole, args[0], args[1:])
+			return call(c.Context(), s, w, whole, args[0], args[1:])
 		},
 	}
-	f.register(c)
+	f.Register(c)
 	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory to serve; may be given more than once")
 	c.Flags().BoolVar(&whole, "json", false, "print the whole result as JSON")
 	return c
 }
 
-func (s *settings) call(ctx context.Context, w world, whole bool, tool string, pairs []string) error {
-	s.opt.Transport = "memory"
-	h, err := s.furnish(ctx, w)
+func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool, tool string, pairs []string) error {
+	s.Options.Transport = "memory"
+	h, err := s.Furnish(ctx, w)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	service, err := serve.New(s.opt)
+	defer h.Close()
+	service, err := serve.New(s.Options)
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	defer func() {
 		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer stop()
 		_ = service.Close(closing) // the answer is out; what fails now concerns nobody
 	}()
-	if _, err := s.chosen(w, service); err != nil {
+	if _, err := chosen(s, w, service); err != nil {
 		return err
 	}
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := service.Connect(ctx, there); err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "rootbound call", Version: version()}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "rootbound call", Version: setting.Version()}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	session, err := client.Connect(ctx, here, nil)
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	defer session.Close()
 	tools, err := session.ListTools(ctx, nil)
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	if tool == "help" {
 		for _, t := range tools.Tools {
-			fmt.Fprintf(w.out, "%-26s %s\n", t.Name, t.Description)
+			fmt.Fprintf(w.Out, "%-26s %s\n", t.Name, t.Description)
 		}
 		return nil
 	}
@@ -92,19 +93,19 @@ func (s *settings) call(ctx context.Context, w world, whole bool, tool string, p
 	}
 	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	if whole {
 		b, err := json.MarshalIndent(res, "", "  ")
 		if err != nil {
-			return failed("%s", text(err))
+			return setting.Failed("%s", setting.Text(err))
 		}
-		fmt.Fprintf(w.out, "%s\n", b)
+		fmt.Fprintf(w.Out, "%s\n", b)
 	} else if err := printAnswer(w, res); err != nil {
 		return err
 	}
 	if res.IsError {
-		return &failure{code: exitFailed}
+		return &setting.Failure{Code: setting.ExitFailed}
 	}
 	return nil
 }
@@ -122,13 +123,13 @@ func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, 
 		}
 	}
 	if !found {
-		return nil, misused("no tool %s; \"rootbound call --dir . help\" lists them", rootbound.Quote(tool))
+		return nil, setting.Misused("no tool %s; \"rootbound call --dir . help\" lists them", rootbound.Quote(tool))
 	}
 	args := map[string]any{}
 	for _, p := range pairs {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, misused("%s is not KEY=VALUE", rootbound.Quote(p))
+			return nil, setting.Misused("%s is not KEY=VALUE", rootbound.Quote(p))
 		}
 		schema, _ := props[key].(map[string]any)
 		var v any
@@ -144,8 +145,8 @@ func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, 
 
 func isString(v any) bool { _, ok := v.(string); return ok }
 
-func printAnswer(w world, res *mcp.CallToolResult) error {
-	out := w.out
+func printAnswer(w setting.World, res *mcp.CallToolResult) error {
+	out := w.Out
 	var errs []error
 	for _, c := range res.Content {
 		var line string
@@ -164,14 +165,14 @@ func printAnswer(w world, res *mcp.CallToolResult) error {
 		}
 		var err error
 		if res.IsError {
-			_, err = fmt.Fprint(w.err, line)
+			_, err = fmt.Fprint(w.Err, line)
 		} else {
 			_, err = fmt.Fprint(out, line)
 		}
 		errs = append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 )
 
 var update = flag.Bool("update", false, "write generated documents anew")
@@ -19,7 +21,7 @@ const docs = "../../docs/cli"
 // TestCLIDocs keeps docs/cli equal to what --help says.
 func TestCLIDocs(t *testing.T) {
 	pages := map[string]string{}
-	walk(command(world{}), func(c *cobra.Command) {
+	walk(command(setting.World{}), func(c *cobra.Command) {
 		pages[strings.ReplaceAll(c.CommandPath(), " ", "_")+".md"] = page(c)
 	})
 	for name, want := range pages {
@@ -98,7 +100,7 @@ func page(c *cobra.Command) string {
 
 // Every command tells its exit codes and gives three examples.
 func TestHelpIsComplete(t *testing.T) {
-	walk(command(world{}), func(c *cobra.Command) {
+	walk(command(setting.World{}), func(c *cobra.Command) {
 		if !strings.Contains(c.Long, "Exit codes: 0 ") {
 			t.Errorf("%s does not tell its exit codes", c.CommandPath())
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/probe"
 	"github.com/rootbound/rootbound/probe/profile"
 	"github.com/rootbound/rootbound/probe/report"
@@ -26,7 +27,7 @@ type asking struct {
 	compare                            bool
 }
 
-func probeCommand(w world) *cobra.Command {
+func probeCommand(w setting.World) *cobra.Command {
 	a := &asking{}
 	c := &cobra.Command{
 		Use:   "probe [flags] -- COMMAND ARGS…",
@@ -44,7 +45,7 @@ server could not be probed at all.`,
   rootbound probe --compare ours.json theirs.json --format markdown`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(report.Formats(), a.format) {
-				return misused("--format is one of %s", strings.Join(report.Formats(), ", "))
+				return setting.Misused("--format is one of %s", strings.Join(report.Formats(), ", "))
 			}
 			if a.compare {
 				return a.beside(w, args)
@@ -70,23 +71,23 @@ server could not be probed at all.`,
 	return c
 }
 
-func (a *asking) ask(ctx context.Context, w world, args []string) error {
+func (a *asking) ask(ctx context.Context, w setting.World, args []string) error {
 	if len(args) == 0 {
-		return misused("which server? Give its command after --, with {app} and {docs} where it takes directories")
+		return setting.Misused("which server? Give its command after --, with {app} and {docs} where it takes directories")
 	}
 	a.server.Command = args
 	var err error
 	if a.o.Cases, err = script.Cases(a.dir); err != nil {
-		return misused("%v", err)
+		return setting.Misused("%v", err)
 	}
 	if a.profile != "" {
 		if a.server.Profile, err = profile.Load(a.profile); err != nil {
-			return misused("%v", err)
+			return setting.Misused("%v", err)
 		}
 	}
 	if a.eras != "" {
 		if a.eras != script.EraLegacy && a.eras != script.EraModern {
-			return misused("--era is legacy or modern")
+			return setting.Misused("--era is legacy or modern")
 		}
 		a.o.Eras = []string{a.eras}
 	}
@@ -94,29 +95,29 @@ func (a *asking) ask(ctx context.Context, w world, args []string) error {
 	began := time.Now()
 	a.o.Met = func(s probe.Subject) {
 		for _, l := range met(s) {
-			w.say(report.Plain(l)) // the names are the server's
+			w.Say(report.Plain(l)) // the names are the server's
 		}
 	}
 	a.o.Told = func(done, all int, o probe.Outcome) {
 		if live {
-			w.say(fmt.Sprintf("%3d/%d %5.1fs  %s", done, all, time.Since(began).Seconds(), report.Line(o)))
+			w.Say(fmt.Sprintf("%3d/%d %5.1fs  %s", done, all, time.Since(began).Seconds(), report.Line(o)))
 		}
 	}
 	r, err := probe.Judge(ctx, a.server, a.o)
 	switch {
 	case r == nil || errors.Is(err, probe.ErrCannotRun):
-		return misused("%s", report.Plain(err.Error()))
+		return setting.Misused("%s", report.Plain(err.Error()))
 	case err != nil:
-		return failed("stopped: %v", err)
+		return setting.Failed("stopped: %v", err)
 	}
 	if err := a.write(w, r); err != nil {
 		return err
 	}
 	switch s := r.Summary; {
 	case s.Fell+s.Error > 0:
-		return &failure{code: exitFailed}
+		return &setting.Failure{Code: setting.ExitFailed}
 	case s.Held == 0:
-		return misused("nothing could be asked: every case was skipped")
+		return setting.Misused("nothing could be asked: every case was skipped")
 	}
 	return nil
 }
@@ -137,37 +138,37 @@ func met(s probe.Subject) []string {
 	return lines
 }
 
-func (a *asking) write(w world, reports ...*probe.Report) error {
+func (a *asking) write(w setting.World, reports ...*probe.Report) error {
 	var b bytes.Buffer
 	if err := report.Write(&b, a.format, reports...); err != nil {
-		return misused("%v", err)
+		return setting.Misused("%v", err)
 	}
 	if a.output == "" {
-		_, err := w.out.Write(b.Bytes())
+		_, err := w.Out.Write(b.Bytes())
 		return err
 	}
 	if err := os.WriteFile(a.output, b.Bytes(), 0o644); err != nil {
-		return failed("%v", err)
+		return setting.Failed("%v", err)
 	}
 	return nil
 }
 
-func (a *asking) beside(w world, files []string) error {
+func (a *asking) beside(w setting.World, files []string) error {
 	var reports []*probe.Report
 	for _, f := range files {
 		in, err := os.Open(f)
 		if err != nil {
-			return misused("%v", err)
+			return setting.Misused("%v", err)
 		}
 		r, err := report.Read(in)
 		in.Close()
 		if err != nil {
-			return misused("%s: %v", f, err)
+			return setting.Misused("%s: %v", f, err)
 		}
 		reports = append(reports, r)
 	}
 	if len(reports) == 0 {
-		return misused("which reports? Give JSON files that --format json wrote")
+		return setting.Misused("which reports? Give JSON files that --format json wrote")
 	}
 	return a.write(w, reports...)
 }

@@ -11,42 +11,43 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/follow"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
 // acceptFirst keeps what the first start with a configuration file took, so that later starts are held to it.
-func (s *settings) acceptFirst(w world) {
+func acceptFirst(s *setting.Settings, w setting.World) {
 	if s.File == "" || !s.First {
 		return
 	}
 	record, err := s.Accept(time.Now())
 	if err == nil {
 		var dir interface{ Accept(string, []byte) error }
-		if dir, err = s.state(); err == nil {
+		if dir, err = s.State(); err == nil {
 			err = dir.Accept(config.Name(s.File), record)
 		}
 	}
 	if err != nil {
-		w.say("Warning: what this configuration grants cannot be kept (" + rootbound.Clean(err.Error()) + "), so the next start takes the file as it is then")
+		w.Say("Warning: what this configuration grants cannot be kept (" + rootbound.Clean(err.Error()) + "), so the next start takes the file as it is then")
 	}
 }
 
-// follow reads the configuration again when its file changes, when a person accepted it, and at SIGHUP, until stop is
+// followFile reads the configuration again when its file changes, when a person accepted it, and at SIGHUP, until stop is
 // called, which waits for it.
-func (s *settings) follow(ctx context.Context, w world, h *house, service *serve.Service) (stop func(), err error) {
+func followFile(ctx context.Context, s *setting.Settings, w setting.World, h *setting.House, service *serve.Service) (stop func(), err error) {
 	if s.File == "" {
 		return func() {}, nil
 	}
 	var kept []string
-	if dir, err := s.state(); err == nil {
+	if dir, err := s.State(); err == nil {
 		kept = []string{dir.AcceptedPath(config.Name(s.File))}
 	}
 	watch := follow.NewWatch(s.Config, kept...)
-	r, err := follow.NewReloader(s.in, s.Config, s.confined)
+	r, err := follow.NewReloader(s.Input, s.Config, s.Confined)
 	if err != nil {
-		return nil, failed("%s", rootbound.Clean(err.Error()))
+		return nil, setting.Failed("%s", rootbound.Clean(err.Error()))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
@@ -70,7 +71,7 @@ func (s *settings) follow(ctx context.Context, w world, h *house, service *serve
 				trouble = ""
 			} else if t := told(err); t != trouble {
 				trouble = t
-				w.say("Warning: the configuration cannot be used, so what was in force stays: " + t)
+				w.Say("Warning: the configuration cannot be used, so what was in force stays: " + t)
 			}
 		}
 	})
@@ -90,15 +91,15 @@ func told(err error) string {
 	if errors.As(err, &p) {
 		return err.Error()
 	}
-	return text(err)
+	return setting.Text(err)
 }
 
-func reload(w world, r *follow.Reloader, h *house, service *serve.Service) error {
+func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serve.Service) error {
 	c, lines, err := r.Next()
 	if err != nil {
 		return err
 	}
-	h.own.Refresh() // the file may be another one now
+	h.Own.Refresh() // the file may be another one now
 	if err := service.Reload(c.Projects); err != nil {
 		return err
 	}
@@ -107,6 +108,6 @@ func reload(w world, r *follow.Reloader, h *house, service *serve.Service) error
 			lines = append(lines, "Notice: project "+rootbound.Quote(string(id))+" means the directory its path leads to now, as was accepted")
 		}
 	}
-	w.say(append(lines, r.Took(c)...)...)
+	w.Say(append(lines, r.Took(c)...)...)
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 )
 
 // A switch reaches servers that run, in both eras: what it takes away is refused, and the client hears that the tools name
@@ -33,7 +35,7 @@ func TestUseSwitchesRunningServers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer null.Close()
-		w := world{out: null, err: &errs, getenv: func(name string) string {
+		w := setting.World{Out: null, Err: &errs, Getenv: func(name string) string {
 			return map[string]string{"ROOTBOUND_CONFIG": config, "ROOTBOUND_STATE_DIR": state}[name]
 		}}
 		if code := run(context.Background(), w, append([]string{"use"}, args...)); code != 0 {

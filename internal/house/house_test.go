@@ -95,6 +95,8 @@ var imports = map[string][]string{
 	"internal/migrate":      {"internal/shadow", "decision"},
 	"internal/console":      {"decision", "authority", "guard"},
 	"cmd/rootbound":         {"*"},
+	"cmd/rootbound/person":  {"cmd/rootbound/setting", "authority", "guard", "patch", "internal/..."},
+	"cmd/rootbound/setting": {"authority", "beneath", "decision", "guard", "mcpfs", "internal/..."},
 	"examples/...":          {"*"},
 	"probe":                 {"probe/profile", "probe/script", "probe/truth", "probe/wire"},
 	"probe/profile":         {"probe/script", "probe/truth", "probe/wire"},

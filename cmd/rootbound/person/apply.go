@@ -1,4 +1,4 @@
-package main
+package person
 
 import (
 	"errors"
@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/held"
 	"github.com/rootbound/rootbound/internal/config/schema"
 	"github.com/rootbound/rootbound/internal/state"
 )
 
-func configApply(w world) *cobra.Command {
+func configApply(w setting.World) *cobra.Command {
 	var file string
 	var yes bool
 	c := &cobra.Command{
@@ -25,20 +26,20 @@ func configApply(w world) *cobra.Command {
 		Long: `Shows what the configuration file changes in what may be touched, project by project and for each environment, asks, and
 then accepts it: servers that run take it at once, later ones start with it. Until then a change of the file can only narrow.
 Without a terminal it changes nothing unless --yes is given.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound config apply --config rootbound.yaml
   ROOTBOUND_CONFIG=rootbound.yaml rootbound config apply
   rootbound config apply --yes --config rootbound.yaml`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			cfg, warnings, err := config.Load(config.Input{File: w.usual(file), Getenv: fileOnly(w.getenv)})
+			cfg, warnings, err := config.Load(config.Input{File: w.Usual(file), Getenv: setting.FileOnly(w.Getenv)})
 			if err != nil {
-				return &failure{exitOf(err), err.Error()}
+				return &setting.Failure{Code: setting.ExitOf(err), Line: err.Error()}
 			}
 			if cfg.File == "" {
-				return misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
+				return setting.Misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
 			}
-			w.say(warnings...)
+			w.Say(warnings...)
 			return apply(w, cfg, yes)
 		},
 	}
@@ -47,20 +48,10 @@ Without a terminal it changes nothing unless --yes is given.
 	return c
 }
 
-// fileOnly leaves of the environment what finds the file and the home directory: what is accepted is what the file says.
-func fileOnly(getenv func(string) string) func(string) string {
-	return func(name string) string {
-		if name == "ROOTBOUND_CONFIG" || name == "HOME" {
-			return getenv(name)
-		}
-		return ""
-	}
-}
-
-func apply(w world, cfg *config.Config, yes bool) error {
-	dir, err := state.Open(w.getenv)
+func apply(w setting.World, cfg *config.Config, yes bool) error {
+	dir, err := state.Open(w.Getenv)
 	if err != nil {
-		return failed("%s", rootbound.Clean(err.Error()))
+		return setting.Failed("%s", rootbound.Clean(err.Error()))
 	}
 	name := config.Name(cfg.File)
 	was, err := dir.Accepted(name)
@@ -68,25 +59,25 @@ func apply(w world, cfg *config.Config, yes bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		was = nil
 	case err != nil:
-		w.say("Warning: what was accepted before cannot be relied on (" + rootbound.Clean(err.Error()) + "); everything is shown as new")
+		w.Say("Warning: what was accepted before cannot be relied on (" + rootbound.Clean(err.Error()) + "); everything is shown as new")
 		was = nil
 	}
 	changes, err := cfg.Against(was)
 	if err != nil {
-		w.say("Warning: " + rootbound.Clean(err.Error()) + "; everything is shown as new")
+		w.Say("Warning: " + rootbound.Clean(err.Error()) + "; everything is shown as new")
 		if changes, err = cfg.Against(nil); err != nil {
-			return failed("%s", text(err))
+			return setting.Failed("%s", setting.Text(err))
 		}
 	}
 	if err := printChanges(w, cfg, changes); err != nil {
 		return err
 	}
 	if len(changes) > 0 && !yes {
-		if !w.terminal() {
-			return misused("stdin is not a terminal, so nobody can be asked: nothing was accepted. Give --yes if it is meant")
+		if !w.Terminal() {
+			return setting.Misused("stdin is not a terminal, so nobody can be asked: nothing was accepted. Give --yes if it is meant")
 		}
-		if !w.agrees("Accept?") {
-			return failed("nothing was accepted")
+		if !w.Agrees("Accept?") {
+			return setting.Failed("nothing was accepted")
 		}
 	}
 	record, err := cfg.Accept(time.Now())
@@ -94,17 +85,17 @@ func apply(w world, cfg *config.Config, yes bool) error {
 		err = dir.Accept(name, record)
 	}
 	if err != nil {
-		return failed("it cannot be kept: %s", rootbound.Clean(err.Error()))
+		return setting.Failed("it cannot be kept: %s", rootbound.Clean(err.Error()))
 	}
 	if len(changes) == 0 {
 		return nil
 	}
-	w.say("Accepted. Servers that run take it now; one that the system confines takes new directories and rights to write when it starts anew")
+	w.Say("Accepted. Servers that run take it now; one that the system confines takes new directories and rights to write when it starts anew")
 	return nil
 }
 
 // printChanges shows what is accepted, the file itself first.
-func printChanges(w world, cfg *config.Config, changes map[string][]held.Change) error {
+func printChanges(w setting.World, cfg *config.Config, changes map[string][]held.Change) error {
 	var lines []string
 	for _, name := range append([]string{""}, sortedKeys(changes)...) {
 		if name == "" && len(changes[""]) == 0 {
@@ -125,8 +116,8 @@ func printChanges(w world, cfg *config.Config, changes map[string][]held.Change)
 	if len(lines) == 0 {
 		lines = []string{"nothing changes in what was accepted; a server that narrowed since goes back to it"}
 	}
-	if _, err := fmt.Fprintln(w.out, strings.Join(lines, "\n")); err != nil {
-		return failed("%s", text(err))
+	if _, err := fmt.Fprintln(w.Out, strings.Join(lines, "\n")); err != nil {
+		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
 }
@@ -142,17 +133,17 @@ func sortedKeys(m map[string][]held.Change) []string {
 	return out
 }
 
-func configSchema(w world) *cobra.Command {
+func configSchema(w setting.World) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of the configuration file",
-		Long: "Prints the JSON Schema (draft 2020-12) of the configuration file, for editors and for checks elsewhere.\n" + exitHelp,
+		Long: "Prints the JSON Schema (draft 2020-12) of the configuration file, for editors and for checks elsewhere.\n" + setting.ExitHelp,
 		Example: `  rootbound config schema
   rootbound config schema > rootbound.config.v1.json
   rootbound config schema | jq '.properties | keys'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if _, err := w.out.Write(schema.JSON()); err != nil {
-				return failed("%s", text(err))
+			if _, err := w.Out.Write(schema.JSON()); err != nil {
+				return setting.Failed("%s", setting.Text(err))
 			}
 			return nil
 		},

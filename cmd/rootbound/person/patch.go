@@ -1,4 +1,4 @@
-package main
+package person
 
 import (
 	"bufio"
@@ -6,23 +6,23 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/internal/state"
 	"github.com/rootbound/rootbound/patch"
 )
 
-func patchCommand(w world) *cobra.Command {
+func patchCommand(w setting.World) *cobra.Command {
 	c := &cobra.Command{
 		Use: "patch", Short: "Look at patches that wait for you, and apply or reject them",
 		Long: `Patches that a session proposed and may not apply itself wait for 15 minutes, for you: where a project says writes: propose,
 and where the project lacks a right that the patch needs.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound patch list
   rootbound patch show 4fwz27d3ka
   rootbound patch apply --config rootbound.yaml 4fwz27d3ka`,
@@ -32,10 +32,10 @@ and where the project lacks a right that the patch needs.
 	return c
 }
 
-func patchList(w world) *cobra.Command {
+func patchList(w setting.World) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the patches that wait",
-		Long: "Lists the patches that wait, those that expire first first: id, project, what happens to how many files, and who proposed it.\n" + exitHelp,
+		Long: "Lists the patches that wait, those that expire first first: id, project, what happens to how many files, and who proposed it.\n" + setting.ExitHelp,
 		Example: `  rootbound patch list
   rootbound patch list | cut -d' ' -f1
   ROOTBOUND_STATE_DIR=/srv/state rootbound patch list`,
@@ -47,7 +47,7 @@ func patchList(w world) *cobra.Command {
 			}
 			all, strange, err := plans.List()
 			if err != nil {
-				return failed("%s", text(err))
+				return setting.Failed("%s", setting.Text(err))
 			}
 			for _, p := range all {
 				plan, err := patch.Decode(p.Body)
@@ -56,27 +56,27 @@ func patchList(w world) *cobra.Command {
 					continue
 				}
 				left := time.Until(plan.Expires).Round(time.Second)
-				if _, err := fmt.Fprintf(w.out, "%s  %s  %s  %s left%s\n", plan.ID, rootbound.Clean(string(plan.Project)), plan.Summary(), left, plan.By()); err != nil {
-					return failed("%s", text(err))
+				if _, err := fmt.Fprintf(w.Out, "%s  %s  %s  %s left%s\n", plan.ID, rootbound.Clean(string(plan.Project)), plan.Summary(), left, plan.By()); err != nil {
+					return setting.Failed("%s", setting.Text(err))
 				}
 			}
 			if strange > 0 {
-				w.say(fmt.Sprintf("Warning: %d files among the plans are not what a server laid there, and were left out", strange))
+				w.Say(fmt.Sprintf("Warning: %d files among the plans are not what a server laid there, and were left out", strange))
 			}
 			if len(all) == 0 {
-				w.say("no patch waits")
+				w.Say("no patch waits")
 			}
 			return nil
 		},
 	}
 }
 
-func patchShow(w world) *cobra.Command {
+func patchShow(w setting.World) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a patch that waits",
 		Long: `Prints what a patch does to which file, and all of its diff. Control characters, marks that change the direction of
 writing and letters that no screen shows are written as \xHH and \u{HHHH}, so that the diff cannot look like something it is not.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound patch show 4fwz27d3ka
   rootbound patch show 4fwz27d3ka | less
   ROOTBOUND_STATE_DIR=/srv/state rootbound patch show 4fwz27d3ka`,
@@ -95,17 +95,17 @@ writing and letters that no screen shows are written as \xHH and \u{HHHH}, so th
 	}
 }
 
-func show(w world, p *patch.Plan) error {
-	out := bufio.NewWriter(w.out)
+func show(w setting.World, p *patch.Plan) error {
+	out := bufio.NewWriter(w.Out)
 	p.Show(out)
 	if err := out.Flush(); err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
 }
 
-func patchApply(w world) *cobra.Command {
-	f := &flags{}
+func patchApply(w setting.World) *cobra.Command {
+	f := &setting.Flags{}
 	var dirs []string
 	var yes bool
 	c := &cobra.Command{
@@ -114,80 +114,72 @@ func patchApply(w world) *cobra.Command {
 It is done with your own authority: the projects of the configuration, their directories and rules, and in a project that
 grants propose the rights to create, write and delete. Name the configuration as the server does. It needs a terminal,
 since it is for a person to agree.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound patch apply 4fwz27d3ka
   rootbound patch apply --config rootbound.yaml 4fwz27d3ka
   rootbound patch apply --dir ~/src/app 4fwz27d3ka`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !w.terminal() {
-				return misused("stdin is not a terminal: a patch that waits is for a person to apply")
+			if !w.Terminal() {
+				return setting.Misused("stdin is not a terminal: a patch that waits is for a person to apply")
 			}
-			s, err := f.gather(c, w, dirs)
+			s, err := f.Gather(c, w, dirs)
 			if err != nil {
 				return err
 			}
-			w.say(s.warnings...)
-			h, err := s.furnish(c.Context(), w)
+			w.Say(s.Warnings...)
+			h, err := s.Furnish(c.Context(), w)
 			if err != nil {
 				return err
 			}
-			defer h.close()
-			if s.opt.Sink != nil {
-				defer s.opt.Sink.Close() // what is decided is on disk before anything changes
+			defer h.Close()
+			if s.Options.Sink != nil {
+				defer s.Options.Sink.Close() // what is decided is on disk before anything changes
 			}
 			_, plans, err := waiting(w)
 			if err != nil {
 				return err
 			}
-			if s.opt.Patches.Pending == nil {
-				return failed("there is no store of used plans, so none can be applied")
+			if s.Options.Patches.Pending == nil {
+				return setting.Failed("there is no store of used plans, so none can be applied")
 			}
 			p, err := find(plans, args[0])
 			if err != nil {
 				return err
 			}
 			if !slices.ContainsFunc(s.Projects, func(q rootbound.Project) bool { return q.ID == p.Project }) {
-				return misused("project %s is not among what is granted here. Name the configuration with --config, as the server does, or its directories with --dir", rootbound.Quote(string(p.Project)))
+				return setting.Misused("project %s is not among what is granted here. Name the configuration with --config, as the server does, or its directories with --dir", rootbound.Quote(string(p.Project)))
 			}
 			if err := show(w, p); err != nil {
 				return err
 			}
-			if !yes && !w.agrees("Apply?") {
-				return failed("nothing was applied; the patch waits until %s", p.Expires.Local().Format(time.TimeOnly))
+			if !yes && !w.Agrees("Apply?") {
+				return setting.Failed("nothing was applied; the patch waits until %s", p.Expires.Local().Format(time.TimeOnly))
 			}
-			done, err := serve.ApplyAsPerson(c.Context(), s.opt, p)
+			done, err := serve.ApplyAsPerson(c.Context(), s.Options, p)
 			if _, lost := find(plans, args[0]); err != nil && lost != nil {
-				return failed("%s\nThe patch is used up: ask for a new proposal.", text(err))
+				return setting.Failed("%s\nThe patch is used up: ask for a new proposal.", setting.Text(err))
 			} else if err != nil {
-				return failed("%s", text(err))
+				return setting.Failed("%s", setting.Text(err))
 			}
-			w.say(done.Warnings...)
-			fmt.Fprintf(w.out, "applied to %s\n", patch.Counted(len(done.Files)))
+			w.Say(done.Warnings...)
+			fmt.Fprintf(w.Out, "applied to %s\n", patch.Counted(len(done.Files)))
 			if done.Undo != "" {
-				fmt.Fprintf(w.out, "it can be taken back: rootbound undo %s\n", done.Undo)
+				fmt.Fprintf(w.Out, "it can be taken back: rootbound undo %s\n", done.Undo)
 			}
 			return nil
 		},
 	}
-	f.register(c)
+	f.Register(c)
 	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory that the server was given as an argument; may be given more than once")
 	c.Flags().BoolVar(&yes, "yes", false, "apply without asking")
 	return c
 }
 
-// agrees asks whoever sits at the terminal; no answer is no.
-func (w world) agrees(question string) bool {
-	fmt.Fprint(w.err, question+" [y/N] ")
-	answer, _ := bufio.NewReader(w.in).ReadString('\n')
-	a := strings.ToLower(strings.TrimSpace(answer))
-	return a == "y" || a == "yes"
-}
-
-func patchReject(w world) *cobra.Command {
+func patchReject(w setting.World) *cobra.Command {
 	return &cobra.Command{
 		Use: "reject ID", Short: "Reject a patch that waits",
-		Long: "Uses a patch up without applying it: the session that proposed it cannot apply it any more either.\n" + exitHelp,
+		Long: "Uses a patch up without applying it: the session that proposed it cannot apply it any more either.\n" + setting.ExitHelp,
 		Example: `  rootbound patch reject 4fwz27d3ka
   rootbound patch list | cut -d' ' -f1 | xargs -n1 rootbound patch reject
   ROOTBOUND_STATE_DIR=/srv/state rootbound patch reject 4fwz27d3ka`,
@@ -203,10 +195,10 @@ func patchReject(w world) *cobra.Command {
 			}
 			spent, err := dir.Spent()
 			if err != nil {
-				return failed("%s", text(err))
+				return setting.Failed("%s", setting.Text(err))
 			}
 			if err := patch.NewDesk(patch.DeskOptions{Spender: spent, Pending: plans}).Reject(p); err != nil {
-				return failed("%s", text(err))
+				return setting.Failed("%s", setting.Text(err))
 			}
 			return nil
 		},
@@ -214,14 +206,14 @@ func patchReject(w world) *cobra.Command {
 }
 
 // waiting opens the store of plans.
-func waiting(w world) (*state.Dir, *state.Plans, error) {
-	dir, err := state.Open(w.getenv)
+func waiting(w setting.World) (*state.Dir, *state.Plans, error) {
+	dir, err := state.Open(w.Getenv)
 	if err != nil {
-		return nil, nil, failed("%s", text(err))
+		return nil, nil, setting.Failed("%s", setting.Text(err))
 	}
 	plans, err := dir.Plans()
 	if err != nil {
-		return nil, nil, failed("%s", text(err))
+		return nil, nil, setting.Failed("%s", setting.Text(err))
 	}
 	return dir, plans, nil
 }
@@ -229,7 +221,7 @@ func waiting(w world) (*state.Dir, *state.Plans, error) {
 func find(plans *state.Plans, id string) (*patch.Plan, error) {
 	w, err := plans.Get(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("no patch %s waits: it was applied, rejected or has expired", rootbound.Quote(id))
+		return nil, setting.Failed("no patch %s waits: it was applied, rejected or has expired", rootbound.Quote(id))
 	}
 	var p *patch.Plan
 	if err == nil {
@@ -239,7 +231,7 @@ func find(plans *state.Plans, id string) (*patch.Plan, error) {
 		err = errors.New("it has another id")
 	}
 	if err != nil {
-		return nil, failed("patch %s cannot be relied on: %s", rootbound.Quote(id), rootbound.Clean(err.Error()))
+		return nil, setting.Failed("patch %s cannot be relied on: %s", rootbound.Quote(id), rootbound.Clean(err.Error()))
 	}
 	return p, nil
 }

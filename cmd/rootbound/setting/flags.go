@@ -1,10 +1,8 @@
-package main
+package setting
 
 import (
 	"cmp"
-	"errors"
 	"io/fs"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -16,9 +14,9 @@ import (
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
-// flags are those that serve, call and config share: the settings of internal/config that have a flag, and what says
+// Flags are those that serve, call and config share: the settings of internal/config that have a flag, and what says
 // which directories are granted.
-type flags struct {
+type Flags struct {
 	config         string
 	env            string
 	allowedDirs    string
@@ -28,7 +26,8 @@ type flags struct {
 	settings       map[string]*string // by flag
 }
 
-func (f *flags) register(c *cobra.Command) {
+// Register gives a command the flags.
+func (f *Flags) Register(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` with the projects to serve (also ROOTBOUND_CONFIG)")
 	fs.StringVar(&f.env, "env", "", "environment `NAME` of the configuration file (also ROOTBOUND_ENV)")
@@ -52,24 +51,24 @@ func (f *flags) register(c *cobra.Command) {
 	}
 }
 
-// settings are what flags, environment and configuration come to.
-type settings struct {
+// Settings are what flags, environment and configuration come to.
+type Settings struct {
 	*config.Config
-	warnings []string
-	opt      serve.Options
-	in       config.Input
-	state    func() (*state.Dir, error) // opened once
-	confined bool                       // the system holds this process inside what it serves
+	Warnings []string
+	Options  serve.Options
+	Input    config.Input
+	State    func() (*state.Dir, error) // opened once
+	Confined bool                       // the system holds this process inside what it serves
 }
 
-// gather reads everything. Mistakes of flags are misuse, all others keep the server from starting.
-func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, error) {
-	if c.Name() != "serve" && len(dirs) == 0 && cmp.Or(f.allowedDirs, w.getenv("ROOTBOUND_ALLOWED_DIRS"), w.getenv("MCP_ALLOWED_ROOTS")) == "" {
-		f.config = w.usual(f.config)
+// Gather reads everything. Mistakes of flags are misuse, all others keep the server from starting.
+func (f *Flags) Gather(c *cobra.Command, w World, dirs []string) (*Settings, error) {
+	if c.Name() != "serve" && len(dirs) == 0 && cmp.Or(f.allowedDirs, w.Getenv("ROOTBOUND_ALLOWED_DIRS"), w.Getenv("MCP_ALLOWED_ROOTS")) == "" {
+		f.config = w.Usual(f.config)
 	}
 	in := config.Input{File: f.config, Env: f.env, Flags: map[string]string{}, Dirs: dirs, AllowedDirs: f.allowedDirs,
-		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, AcceptRetarget: f.acceptRetarget, Getenv: w.getenv}
-	open := sync.OnceValues(func() (*state.Dir, error) { return state.Open(w.getenv) })
+		ReadOnly: f.readOnly, AllowDelete: f.allowDelete, AcceptRetarget: f.acceptRetarget, Getenv: w.Getenv}
+	open := sync.OnceValues(func() (*state.Dir, error) { return state.Open(w.Getenv) })
 	in.Accepted = func(name string) ([]byte, error) {
 		dir, err := open()
 		if err != nil {
@@ -84,22 +83,22 @@ func (f *flags) gather(c *cobra.Command, w world, dirs []string) (*settings, err
 	}
 	cfg, warnings, err := config.Load(in)
 	if err != nil {
-		w.say(warnings...)
-		return nil, &failure{exitOf(err), err.Error()}
+		w.Say(warnings...)
+		return nil, &Failure{Code: ExitOf(err), Line: err.Error()}
 	}
 	for _, line := range cfg.Waiting {
 		warnings = append(warnings, "Notice: the configuration "+line.String())
 	}
-	return &settings{Config: cfg, warnings: warnings, opt: f.options(cfg), in: in, state: open}, nil
+	return &Settings{Config: cfg, Warnings: warnings, Options: f.options(cfg), Input: in, State: open}, nil
 }
 
-func (f *flags) options(c *config.Config) serve.Options {
+func (f *Flags) options(c *config.Config) serve.Options {
 	tools := mcpfs.Classic
 	if c.Tools == mcpfs.Project.String() {
 		tools = mcpfs.Project
 	}
 	return serve.Options{
-		Version:  version(),
+		Version:  Version(),
 		Projects: c.Projects, AcceptRetarget: f.acceptRetarget,
 		Mode: authority.Mode(c.Roots.Mode), RootsTimeout: c.Roots.Timeout, EmptyIsCeiling: c.Roots.OnEmpty == "ceiling",
 		NeverAskModern: c.Roots.AskModern == "never", AllowWide: c.Roots.AllowWide, ClientProject: c.Client,
@@ -111,19 +110,12 @@ func (f *flags) options(c *config.Config) serve.Options {
 
 func number(n int64) int { return int(min(n, 1<<31-1)) }
 
-// exitOf tells a mistake of the command line from one of a file or of the machine.
-func exitOf(err error) int {
-	var all []error
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		all = joined.Unwrap()
-	} else {
-		all = []error{err}
-	}
-	for _, e := range all {
-		var p *config.Problem
-		if !errors.As(e, &p) || !strings.HasPrefix(p.File, "--") && p.File != "argument" {
-			return exitFailed
+// FileOnly leaves of the environment what finds the file and the home directory: what is accepted is what the file says.
+func FileOnly(getenv func(string) string) func(string) string {
+	return func(name string) string {
+		if name == "ROOTBOUND_CONFIG" || name == "HOME" {
+			return getenv(name)
 		}
+		return ""
 	}
-	return exitMisused
 }

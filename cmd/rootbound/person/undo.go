@@ -1,4 +1,4 @@
-package main
+package person
 
 import (
 	"context"
@@ -12,13 +12,14 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/undo"
 	"github.com/rootbound/rootbound/patch"
 )
 
-func undoCommand(w world) *cobra.Command {
-	f := &flags{}
+func undoCommand(w setting.World) *cobra.Command {
+	f := &setting.Flags{}
 	var dirs []string
 	var list, whole bool
 	c := &cobra.Command{
@@ -27,67 +28,63 @@ func undoCommand(w world) *cobra.Command {
 rights and rules of the configuration, recorded, and done as a whole or not at all: if a file is not what the change left any
 more, nothing is changed and the file is named. Changes are kept for as long as undo.max_size, undo.keep and undo.entries
 allow.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound undo --list --config rootbound.yaml
   rootbound undo mb2k9x4z-a7f3q2lw --config rootbound.yaml
   rootbound undo mb2k9x4z-a7f3q2lw --dir ~/src/app`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if list == (len(args) == 1) {
-				return misused("name the change to take back, or list them with --list")
+				return setting.Misused("name the change to take back, or list them with --list")
 			}
-			s, err := f.gather(c, w, dirs)
+			s, err := f.Gather(c, w, dirs)
 			if err != nil {
 				return err
 			}
-			w.say(s.warnings...)
+			w.Say(s.Warnings...)
 			if list {
-				return s.listUndo(w, whole)
+				return listUndo(s, w, whole)
 			}
 			if len(s.Projects) == 0 {
-				return misused("no directory is granted. Name the one the change was made in with --dir or --config")
+				return setting.Misused("no directory is granted. Name the one the change was made in with --dir or --config")
 			}
-			return s.undo(c.Context(), w, args[0], whole)
+			return takeBack(c.Context(), s, w, args[0], whole)
 		},
 	}
-	f.register(c)
+	f.Register(c)
 	c.Flags().StringArrayVar(&dirs, "dir", nil, "directory of the change; may be given more than once")
 	c.Flags().BoolVar(&list, "list", false, "list what can be taken back, the newest first")
 	c.Flags().BoolVar(&whole, "json", false, "print JSON")
 	return c
 }
 
-func (s *settings) store() (*undo.Store, error) {
-	dir, err := s.state()
+func store(s *setting.Settings) (*undo.Store, error) {
+	dir, err := s.State()
 	if err == nil {
 		var store *undo.Store
-		if store, err = undo.Open(dir, s.undoOptions()); err == nil {
+		if store, err = undo.Open(dir, s.UndoOptions()); err == nil {
 			return store, nil
 		}
 	}
-	return nil, failed("the store cannot be opened: %s", rootbound.Clean(err.Error()))
+	return nil, setting.Failed("the store cannot be opened: %s", rootbound.Clean(err.Error()))
 }
 
-func (s *settings) undoOptions() undo.Options {
-	return undo.Options{MaxSize: s.Undo.MaxSize, Keep: s.Undo.Keep, Entries: s.Undo.Entries}
-}
-
-func (s *settings) listUndo(w world, whole bool) error {
-	store, err := s.store()
+func listUndo(s *setting.Settings, w setting.World, whole bool) error {
+	kept, err := store(s)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	all, err := store.List()
+	defer kept.Close()
+	all, err := kept.List()
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	if whole {
 		return printJSON(w, all)
 	}
 	for _, c := range all {
-		if _, err := fmt.Fprint(w.out, describe(c)); err != nil {
-			return failed("%s", text(err))
+		if _, err := fmt.Fprint(w.Out, describe(c)); err != nil {
+			return setting.Failed("%s", setting.Text(err))
 		}
 	}
 	return nil
@@ -109,27 +106,27 @@ func describe(c undo.Change) string {
 	return b.String()
 }
 
-func printJSON(w world, v any) error {
-	e := json.NewEncoder(w.out)
+func printJSON(w setting.World, v any) error {
+	e := json.NewEncoder(w.Out)
 	e.SetIndent("", "  ")
 	if err := e.Encode(v); err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
 }
 
-// undo takes a change back with the authority of the configuration: whoever may start this program may.
-func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (err error) {
-	s.opt.Transport = "memory"
-	h, err := s.furnish(ctx, w)
+// takeBack takes a change back with the authority of the configuration: whoever may start this program may.
+func takeBack(ctx context.Context, s *setting.Settings, w setting.World, id string, whole bool) (err error) {
+	s.Options.Transport = "memory"
+	h, err := s.Furnish(ctx, w)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	if h.undo == nil {
-		return failed("the store cannot be opened")
+	defer h.Close()
+	if h.Undo == nil {
+		return setting.Failed("the store cannot be opened")
 	}
-	if sink := s.opt.Sink; sink != nil {
+	if sink := s.Options.Sink; sink != nil {
 		defer func() { err = errors.Join(err, sink.Close()) }()
 	}
 	// What a person applied by their own authority they can take back by it.
@@ -137,26 +134,26 @@ func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (er
 	for i, p := range s.Projects {
 		projects[i] = patch.Operator(p)
 	}
-	ceiling, err := authority.Open(projects, authority.CeilingOptions{AcceptRetarget: s.opt.AcceptRetarget})
+	ceiling, err := authority.Open(projects, authority.CeilingOptions{AcceptRetarget: s.Options.AcceptRetarget})
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	defer ceiling.Close()
 	a := authority.New(ceiling, authority.Options{})
 	defer a.Close()
 	use, err := a.Acquire(ctx, true)
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	defer use.Release()
-	use.Origin = &rootbound.Origin{Transport: "memory", ClientName: "rootbound undo", ClientVersion: version()}
+	use.Origin = &rootbound.Origin{Transport: "memory", ClientName: "rootbound undo", ClientVersion: setting.Version()}
 	use.Agreed = authority.AtTerminal
 	ctx, end := authority.With(ctx, use)
 	defer end()
-	g := guard.New(guard.Options{Sink: s.opt.Sink, Server: s.opt.Server, Locks: s.opt.Locks, Journal: s.opt.Journal, Keep: s.opt.Keep, Own: s.opt.Own, TreeLimit: s.opt.TreeLimit})
-	done, again, err := h.undo.Restore(ctx, g, s.Projects, id)
+	g := guard.New(guard.Options{Sink: s.Options.Sink, Server: s.Options.Server, Locks: s.Options.Locks, Journal: s.Options.Journal, Keep: s.Options.Keep, Own: s.Options.Own, TreeLimit: s.Options.TreeLimit})
+	done, again, err := h.Undo.Restore(ctx, g, s.Projects, id)
 	if err != nil {
-		return failed("%s", text(err))
+		return setting.Failed("%s", setting.Text(err))
 	}
 	if whole {
 		return printJSON(w, map[string]any{"undone": done, "undo": again})
@@ -165,8 +162,8 @@ func (s *settings) undo(ctx context.Context, w world, id string, whole bool) (er
 	if again != "" {
 		out += "To take that back in turn: rootbound undo " + again + "\n"
 	}
-	if _, err := fmt.Fprint(w.out, out); err != nil {
-		return failed("%s", text(err))
+	if _, err := fmt.Fprint(w.Out, out); err != nil {
+		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package person
 
 import (
 	"errors"
@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/config/schema"
 )
 
-func initCommand(w world) *cobra.Command {
+func initCommand(w setting.World) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use: "init [DIR…]", Short: "Write a commented configuration file",
@@ -21,7 +22,7 @@ func initCommand(w world) *cobra.Command {
 line that lets an editor complete and check it. Projects are granted for reading; what else they need is a word of yours.
 A file that is there is never replaced. Without --config it is ROOTBOUND_CONFIG, else rootbound/rootbound.yaml in
 XDG_CONFIG_HOME or ~/.config.
-` + exitHelp,
+` + setting.ExitHelp,
 		Example: `  rootbound init ~/src/app ~/notes
   rootbound init --config ./rootbound.yaml .
   rootbound init && rootbound config check --config ~/.config/rootbound/rootbound.yaml`,
@@ -31,18 +32,18 @@ XDG_CONFIG_HOME or ~/.config.
 			if err != nil {
 				return err
 			}
-			source, warnings, err := schema.Template(config.Input{Dirs: dirs, Getenv: fileOnly(w.getenv)})
+			source, warnings, err := schema.Template(config.Input{Dirs: dirs, Getenv: setting.FileOnly(w.Getenv)})
 			if err != nil {
-				return &failure{exitOf(err), err.Error()}
+				return &setting.Failure{Code: setting.ExitOf(err), Line: err.Error()}
 			}
-			w.say(warnings...)
+			w.Say(warnings...)
 			if err := writeNew(path, source); err != nil {
 				if errors.Is(err, fs.ErrExist) {
-					return failed("%s is there already; it is not replaced", rootbound.Clean(path))
+					return setting.Failed("%s is there already; it is not replaced", rootbound.Clean(path))
 				}
-				return failed("%s cannot be written: %s", rootbound.Clean(path), rootbound.Clean(err.Error()))
+				return setting.Failed("%s cannot be written: %s", rootbound.Clean(path), rootbound.Clean(err.Error()))
 			}
-			w.say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + rootbound.Clean(path))
+			w.Say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + rootbound.Clean(path))
 			return nil
 		},
 	}
@@ -50,50 +51,25 @@ XDG_CONFIG_HOME or ~/.config.
 	return c
 }
 
-func initPath(w world, file string) (string, error) {
+func initPath(w setting.World, file string) (string, error) {
 	if file == "" {
-		file = w.getenv("ROOTBOUND_CONFIG")
+		file = w.Getenv("ROOTBOUND_CONFIG")
 	}
 	if file != "" {
 		path, err := filepath.Abs(file)
 		if err != nil {
-			return "", failed("%s", rootbound.Clean(err.Error()))
+			return "", setting.Failed("%s", rootbound.Clean(err.Error()))
 		}
 		return path, nil
 	}
-	path := w.usualPath()
+	path := w.UsualPath()
 	if path == "" {
-		return "", misused("there is no home directory; name the file with --config")
+		return "", setting.Misused("there is no home directory; name the file with --config")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", failed("%s", rootbound.Clean(err.Error()))
+		return "", setting.Failed("%s", rootbound.Clean(err.Error()))
 	}
 	return path, nil
-}
-
-func (w world) usualPath() string {
-	base := w.getenv("XDG_CONFIG_HOME")
-	if home := w.getenv("HOME"); !filepath.IsAbs(base) && filepath.IsAbs(home) {
-		base = filepath.Join(home, ".config")
-	}
-	if !filepath.IsAbs(base) {
-		return ""
-	}
-	return filepath.Join(base, "rootbound", "rootbound.yaml")
-}
-
-// usual is the file named, else the one that init writes without being told where. It is what a person's commands take; a
-// server is always told.
-func (w world) usual(file string) string {
-	if file != "" || w.getenv("ROOTBOUND_CONFIG") != "" {
-		return file
-	}
-	path := w.usualPath()
-	if _, err := os.Stat(path); path == "" || err != nil {
-		return ""
-	}
-	w.say("Notice: no file was named; the configuration is " + rootbound.Clean(path))
-	return path
 }
 
 // writeNew writes a file that must not exist yet, whole or not at all: a link never replaces.
