@@ -52,7 +52,7 @@ probe:
 	RB_E2E=require $(GO) test -v -timeout=600s -count=1 -run 'TestOfficial|TestOursIsCommitted' ./probe
 
 docs:
-	$(GO) test . ./probe ./guard/rules ./mcpfs ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update
+	$(GO) test . ./probe ./guard/rules ./mcpfs/form ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update
 
 sabotage:
 	$(GO) run ./tools/verify

@@ -6,6 +6,7 @@ import (
 
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
@@ -27,7 +28,7 @@ func (f *files) move(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.Reply{Text: "Successfully moved " + listedPath(r.Path) + " to " + listedPath(r.Dest)}
+	out := &wire.Reply{Text: "Successfully moved " + show.Path(r.Path) + " to " + show.Path(r.Dest)}
 	out.Note(m.Warnings...)
 	undoable(out, undo)
 	return out, nil
@@ -50,7 +51,7 @@ func (f *files) copy(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.Reply{Text: "Successfully copied " + listedPath(r.Path) + " to " + listedPath(r.Dest), Version: done.Version}
+	out := &wire.Reply{Text: "Successfully copied " + show.Path(r.Path) + " to " + show.Path(r.Dest), Version: done.Version}
 	out.Add("files", done.Files)
 	out.Note(done.Warnings...)
 	kept(out, undo)
@@ -74,7 +75,7 @@ func (f *files) delete(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.Reply{Text: "Successfully deleted " + listedPath(r.Path)}
+	out := &wire.Reply{Text: "Successfully deleted " + show.Path(r.Path)}
 	switch n := done.Entries - 1; {
 	case n == 1:
 		out.Text += " and the entry in it"

@@ -184,7 +184,7 @@ func (l *live) refusedOnRecord(log *byID, tool, what string, arguments any, reas
 		l.t.Errorf("%s, %s: allowed: %.300s", tool, what, text)
 		return
 	}
-	mcpfs.ValidateForTest(l.t, tool, res.StructuredContent)
+	validate(l.t, tool, res.StructuredContent)
 	s, _ := res.StructuredContent.(map[string]any)
 	e, _ := s["error"].(map[string]any)
 	id, _ := e["decision_id"].(string)

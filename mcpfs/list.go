@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
@@ -22,8 +22,6 @@ func (c call) cursor() string {
 	}
 	return string(b)
 }
-
-func cursorOf(next string) string { return base64.RawURLEncoding.EncodeToString([]byte(next)) }
 
 func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileop.Listing, err error) {
 	r := c.request()
@@ -48,10 +46,10 @@ func (f *files) list(ctx context.Context, c call) (*wire.Reply, error) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(mark(it.Dir))
+		b.WriteString(show.Mark(it.Dir))
 		b.WriteString(rootbound.Listed(it.Name))
 	}
-	return entries(&b, l), nil
+	return show.Entries(&b, l), nil
 }
 
 func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
@@ -63,7 +61,7 @@ func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
 	var dirs int
 	var total int64
 	for _, it := range l.Items {
-		sizedLine(&b, rootbound.Listed(it.Name), it.Dir, it.Size)
+		show.SizedLine(&b, rootbound.Listed(it.Name), it.Dir, it.Size)
 		b.WriteByte('\n')
 		if it.Dir {
 			dirs++
@@ -75,40 +73,8 @@ func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
 	if l.Truncated || c.Text("cursor", false) != "" {
 		page = " on this page"
 	}
-	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, size(total), page)
-	return entries(&b, l), nil
-}
-
-// entries adds what both lists say besides their entries.
-func entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
-	out := &wire.Reply{}
-	var links []map[string]string
-	for _, it := range l.Items {
-		if it.Type&fs.ModeSymlink != 0 {
-			leads := "file or nothing inside"
-			if it.Dir {
-				leads = "directory"
-			}
-			links = append(links, map[string]string{"name": rootbound.Listed(it.Name), "leads_to": leads})
-		}
-	}
-	if links != nil {
-		out.More = map[string]any{"links": links}
-	}
-	if l.Truncated {
-		cursor := cursorOf(l.Next)
-		fmt.Fprintf(b, "\n[cut after %d entries; go on with cursor: %s]", len(l.Items), cursor)
-		out.Cut, out.Next = true, map[string]any{"cursor": cursor}
-	}
-	if l.LeftOut {
-		fmt.Fprintf(b, "\n[more than %d entries: those beyond are not sorted in; list them by name]", fileop.MaxSorted)
-		out.Cut = true
-		if out.Next == nil {
-			out.Next = map[string]any{"sortBy": "name"}
-		}
-	}
-	out.Text = b.String()
-	return out
+	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, show.Size(total), page)
+	return show.Entries(&b, l), nil
 }
 
 func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
@@ -134,7 +100,7 @@ func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
 		if i > 0 {
 			out.Text += "\n"
 		}
-		path := listedPath(g.Shown)
+		path := show.Path(g.Shown)
 		out.Text += path
 		dirs = append(dirs, directory{g.ID, rootbound.Clean(g.Name), path, g.Project.Rights.Names()})
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/form"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
@@ -37,7 +39,7 @@ type fileAnswer struct {
 const ahead = 8 // files that are read before their turn
 
 func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
-	project, paths := c.tool.project(c.Arguments), c.Texts(c.tool.named(objects), true, 1)
+	project, paths := c.tool.Project(c.Arguments), c.Texts(c.tool.Named(form.Objects), true, 1)
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -63,7 +65,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 				progress.step()
 				turns[i] <- g
 			}()
-			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.form == Project}, fileop.Whole(), f.limits.Text)
+			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.Form == Project}, fileop.Whole(), f.limits.Text)
 		}()
 	}
 	started := min(ahead, len(paths))
@@ -85,7 +87,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		g := <-turns[taken]
 		path := paths[taken]
 		taken++
-		if g.err != nil && (ends(g.err) || c.tool.form == Project && endsProject(g.err)) {
+		if g.err != nil && (ends(g.err) || c.tool.Form == Project && endsProject(g.err)) {
 			return nil, g.err
 		}
 		answer := fileAnswer{Path: wire.Echo(path), Version: g.t.Version}
@@ -96,16 +98,16 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 			answer.Error = &why
 			piece = wire.Echo(path) + ": Error - " + text
 		case g.t.Truncated:
-			text, _ := cutText(string(g.t.Data), g.t)
-			piece = listedPath(path) + ":\n" + text + "\n"
-			out.Cut, out.Next = true, map[string]any{c.tool.named(objects): paths[taken:]}
+			text, _ := show.CutText(string(g.t.Data), g.t)
+			piece = show.Path(path) + ":\n" + text + "\n"
+			out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Objects): paths[taken:]}
 		default:
-			piece = listedPath(path) + ":\n" + string(g.t.Data) + "\n"
+			piece = show.Path(path) + ":\n" + string(g.t.Data) + "\n"
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1
 			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; ask for the others in another call]", rest, len(paths))
-			out.Cut, out.Next = true, map[string]any{c.tool.named(objects): paths[rest:]}
+			out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Objects): paths[rest:]}
 			break
 		}
 		if b.Len() > 0 {

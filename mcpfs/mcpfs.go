@@ -8,10 +8,24 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/form"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/patch"
 )
+
+// Tools is the form of the tools (--tools).
+type Tools = form.Tools
+
+// The forms.
+const (
+	Classic = form.Classic
+	Project = form.Project
+)
+
+// Advise completes a refusal with the way out that these tools offer, where nothing finer is said or they offer just that.
+// Other errors, nil too, are given back as they are.
+func Advise(err error, tools Tools) error { return form.Advise(err, tools) }
 
 // Options of Add.
 type Options struct {
@@ -54,13 +68,13 @@ func Add(server *mcp.Server, o Options) (changed func()) {
 	if f.desk == nil {
 		f.desk = patch.NewDesk(patch.DeskOptions{})
 	}
-	for i := range o.Tools.rows() {
-		t := &o.Tools.rows()[i]
-		server.AddTool(t.describe(), f.handler(t))
+	for i := range o.Tools.Rows() {
+		t := &o.Tools.Rows()[i]
+		server.AddTool(t.Describe(), f.handler(t))
 	}
-	server.AddReceivingMiddleware(listed(o))
-	first := &o.Tools.rows()[0]
-	return func() { server.AddTool(first.describe(), f.handler(first)) }
+	server.AddReceivingMiddleware(o.Tools.Listed(o.Projects))
+	first := &o.Tools.Rows()[0]
+	return func() { server.AddTool(first.Describe(), f.handler(first)) }
 }
 
 // files is what all handlers share; read-only after Add.
@@ -75,20 +89,20 @@ type files struct {
 // call is one tools/call.
 type call struct {
 	*wire.Arguments
-	tool *tool
+	tool *form.Tool
 	req  *mcp.CallToolRequest
 }
 
-func (f *files) handler(t *tool) mcp.ToolHandler {
-	fields := fieldsOf(t.in)
+func (f *files) handler(t *form.Tool) mcp.ToolHandler {
+	fields, run := form.FieldsOf(t.In), handlers()[t.Name]
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := call{wire.Decode(t.name, req.Params.Arguments), t, req}
-		if !t.open() {
+		c := call{wire.Decode(t.Name, req.Params.Arguments), t, req}
+		if !t.Open() {
 			c.Only(fields)
 		}
-		r, err := t.run(f, ctx, c)
+		r, err := run(f, ctx, c)
 		if err != nil {
-			return wire.Refuse(Advise(c.named(f.recorded(ctx, c, err)), f.tools), t.media), nil
+			return wire.Refuse(Advise(c.named(f.recorded(ctx, c, err)), f.tools), t.Media), nil
 		}
 		return r.Result()
 	}
@@ -101,7 +115,7 @@ func (c call) named(err error) error {
 	if !errors.As(err, &e) || e.Reason != rootbound.ProjectUnknown || e.Detail != "" {
 		return err
 	}
-	sent := c.sent(root)
+	sent := c.sent(form.Root)
 	if sent == "" {
 		return err
 	}
@@ -111,8 +125,8 @@ func (c call) named(err error) error {
 }
 
 // sent reads an argument by its role from what the caller sent, whatever else is wrong with it.
-func (c call) sent(r role) string {
-	return wire.Decode(c.tool.name, c.req.Params.Arguments).Text(c.tool.named(r), false)
+func (c call) sent(r form.Role) string {
+	return wire.Decode(c.tool.Name, c.req.Params.Arguments).Text(c.tool.Named(r), false)
 }
 
 // recorded puts a refusal that came up before the guard was asked through the guard, so that it has a decision and a
@@ -122,63 +136,9 @@ func (f *files) recorded(ctx context.Context, c call, err error) error {
 	if e == nil || e.Decision != "" {
 		return err
 	}
-	r := guard.Request{Op: c.tool.op, Root: c.sent(root), Path: c.sent(object), Dest: c.sent(destination), Contained: c.tool.form == Project, Invalid: e}
+	r := guard.Request{Op: c.tool.Op, Root: c.sent(form.Root), Path: c.sent(form.Object), Dest: c.sent(form.Destination), Contained: c.tool.Form == Project, Invalid: e}
 	return f.guard.Do(ctx, r, func(context.Context, *guard.Target) error { return e })
 }
 
 // request is what the tool asks the guard for.
-func (c call) request() guard.Request { return c.tool.request(c.Arguments) }
-
-func (t *tool) request(a *wire.Arguments) guard.Request {
-	r := guard.Request{Op: t.op, Root: t.project(a), Path: a.Text(t.named(object), true), Contained: t.form == Project}
-	if dest := t.named(destination); dest != "" {
-		r.Dest, r.DestRoot = a.Text(dest, true), r.Root
-	}
-	for _, f := range t.in {
-		switch f.Name {
-		case overwriteField.Name:
-			r.Overwrite = a.Truth(f.Name)
-		case parentsField.Name:
-			r.Parents = a.Truth(f.Name)
-		case recursiveField.Name:
-			r.Recursive = a.Truth(f.Name)
-		}
-	}
-	return r
-}
-
-// project reads the argument that names the project.
-func (t *tool) project(a *wire.Arguments) string { return a.Text(t.named(root), t.form == Project) }
-
-// Request tells what a tools/call will ask the guard for, for a check before anything is asked of the client
-// (guard.Precheck). ok is false for calls that name no single path and for ones whose arguments are not valid.
-func (t Tools) Request(req mcp.Request) (r guard.Request, ok bool) {
-	p, isCall := req.GetParams().(*mcp.CallToolParamsRaw)
-	if !isCall || p == nil {
-		return r, false
-	}
-	row := t.row(p.Name)
-	if row == nil || row.named(object) == "" {
-		return r, false
-	}
-	a := wire.Decode(p.Name, p.Arguments)
-	r = row.request(a)
-	return r, a.Err() == nil
-}
-
-// Form tells mcpscope.Options what a refusal of a tool may hold.
-func (t Tools) Form(tool string) mcpscope.Form {
-	if row := t.row(tool); row != nil && row.media {
-		return mcpscope.Media
-	}
-	return mcpscope.Text
-}
-
-// Need tells mcpscope.Options what a call needs of the authority: scope_status is answered where the scope refuses, too. What
-// is not in the form needs what is the rule.
-func (t Tools) Need(_, name string) mcpscope.Need {
-	if row := t.row(name); row != nil {
-		return row.need
-	}
-	return mcpscope.Scoped
-}
+func (c call) request() guard.Request { return c.tool.Request(c.Arguments) }

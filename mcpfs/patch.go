@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop/text"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/patch"
@@ -21,11 +22,8 @@ type proposed struct {
 }
 
 func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
-	r := patch.Request{Root: c.tool.project(c.Arguments), Contained: c.tool.form == Project, Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
-	path := pathField.Name
-	if c.tool.form == Project {
-		path = relativePath.Name
-	}
+	r := patch.Request{Root: c.tool.Project(c.Arguments), Contained: c.tool.Form == Project, Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
+	path := c.tool.PathKey()
 	for _, e := range c.Objects("edits", false, path, "oldText", "newText", "replaceAll", "expected_version") {
 		r.Edits = append(r.Edits, patch.Edit{Path: e.Text(path, true), Expect: e.Text("expected_version", false),
 			Edit: text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")}})
@@ -62,7 +60,7 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 }
 
 func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
-	root, ref := c.tool.project(c.Arguments), c.Text("plan", true)
+	root, ref := c.tool.Project(c.Arguments), c.Text("plan", true)
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -101,7 +99,7 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 	for n, file := range done.Files {
 		files[n] = proposed{file.Path, string(p.Files[n].Action), file.Version}
 		if n < 100 {
-			fmt.Fprintf(&b, "\n%s %s", p.Files[n].Action, listedPath(file.Path))
+			fmt.Fprintf(&b, "\n%s %s", p.Files[n].Action, show.Path(file.Path))
 		}
 	}
 	if n := len(files) - 100; n > 0 {

@@ -226,9 +226,9 @@ func TestLongPlansAreCut(t *testing.T) {
 	if s["truncated"] != true || len(text) > 1500 || !strings.Contains(s["note"].(string), "the plan is complete") {
 		t.Errorf("%d %v", len(text), s)
 	}
-	mcpfs.ValidateForTest(t, "propose_patch", s)
+	validate(t, "propose_patch", s)
 	_, s = l.ok("apply_patch", args{"root": "p", "plan": s["plan"]})
-	mcpfs.ValidateForTest(t, "apply_patch", s)
+	validate(t, "apply_patch", s)
 	if st, err := os.Stat(l.path("a")); err != nil || st.Size() != 7000 {
 		t.Error(st, err)
 	}

@@ -70,7 +70,7 @@ func TestProjectFormServes(t *testing.T) {
 		if res.IsError || !regexp.MustCompile(c.want).MatchString(textOf(res)) {
 			t.Errorf("%s %v: %v %q", c.tool, c.args, res.IsError, textOf(res))
 		}
-		mcpfs.ValidateForTest(t, c.tool, res.StructuredContent)
+		validate(t, c.tool, res.StructuredContent)
 		l.noHostPath(c.tool, res, q)
 	}
 	if got := l.read("x/moved"); got != "m" {
@@ -189,7 +189,7 @@ func (l *live) pagesThrough(n int) {
 	a := args{}
 	for range n {
 		_, s := l.ok("list_projects", a)
-		mcpfs.ValidateForTest(l.t, "list_projects", s)
+		validate(l.t, "list_projects", s)
 		for _, p := range s["projects"].([]any) {
 			ids = append(ids, p.(map[string]any)["id"].(string))
 		}
@@ -223,7 +223,7 @@ func TestScopeStatusSaysWhyNotMore(t *testing.T) {
 		l := start(t, serve.Options{Projects: []rootbound.Project{p, q}, Tools: form},
 			clientOptions{roots: []string{uri(p.Dir) + "/src", "https://example.com/x", uri(outside)}, revision: legacy})
 		text, s := l.ok("scope_status", nil)
-		mcpfs.ValidateForTest(t, "scope_status", s)
+		validate(t, "scope_status", s)
 		l.noHostPath("scope_status", s, outside, q.Dir)
 		if strings.Contains(text, "zz-secret") || strings.Contains(text, "\nq (") {
 			t.Errorf("%s: %s", form, text)
@@ -250,7 +250,7 @@ func TestScopeStatusSaysWhyNotMore(t *testing.T) {
 
 		l = start(t, serve.Options{Projects: []rootbound.Project{q}, Tools: form}, clientOptions{roots: []string{uri(outside)}})
 		text, s = l.ok("scope_status", nil)
-		mcpfs.ValidateForTest(t, "scope_status", s)
+		validate(t, "scope_status", s)
 		if refused, _ := s["refused"].(map[string]any); refused["reason"] != "no_overlap" || !strings.Contains(text, "Nothing may be touched: ") || s["projects"] != nil {
 			t.Errorf("%s: %s %v", form, text, s)
 		}

@@ -6,15 +6,10 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
-
-const partSchema = `{"type":"array","description":"What of it is approved","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},` +
-	`"prefix":{"type":"string","description":"Where paths inside the project begin; empty: all of it"}},"required":["id","prefix"],"additionalProperties":false}}`
-
-var projectsOut = may("projects", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"description":{"type":"string"},`+
-	`"rights":{"type":"array","items":{"type":"string"}},"roots":`+partSchema+`},"required":["id","rights","roots"],"additionalProperties":false}}`)
 
 // part is one approved root of a project, without a word on where it lies on the host.
 type part struct {
@@ -41,7 +36,7 @@ func grantedIn(st mcpscope.Status) []granted {
 			at[g.Project] = k
 			out = append(out, granted{Project: g.Project})
 		}
-		out[k].parts = append(out[k].parts, part{g.ID, rootbound.Clean(g.Name), listedPath(g.Prefix)})
+		out[k].parts = append(out[k].parts, part{g.ID, rootbound.Clean(g.Name), show.Path(g.Prefix)})
 	}
 	return out
 }
@@ -62,7 +57,7 @@ func (f *files) pageOf(c call, all []granted) (page []granted, next string) {
 	page = all[from:]
 	if len(page) > f.limits.List {
 		page = page[:f.limits.List]
-		next = cursorOf(string(page[len(page)-1].ID))
+		next = show.Cursor(string(page[len(page)-1].ID))
 	}
 	return page, next
 }

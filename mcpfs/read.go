@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
@@ -64,7 +65,7 @@ func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 	out := &wire.Reply{Text: text, Version: t.Version}
 	if t.Truncated {
 		out.Cut = true
-		out.Text, out.Next = cutText(text, t)
+		out.Text, out.Next = show.CutText(text, t)
 	}
 	return out, nil
 }
@@ -76,24 +77,6 @@ func (f *files) text(ctx context.Context, r guard.Request, part fileop.Part, lim
 		return err
 	})
 	return t, err
-}
-
-// cutText says in the last line that the text was cut and how to go on.
-func cutText(text string, t fileop.Text) (string, map[string]any) {
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	switch {
-	case t.NextLine > 0:
-		return text + fmt.Sprintf("[cut before line %d of a file of %d bytes; go on with line: %d]", t.NextLine, t.Size, t.NextLine),
-			map[string]any{"line": t.NextLine}
-	case t.NextByte < t.Size:
-		return text + fmt.Sprintf("[cut at byte %d of a file of %d bytes; go on with offset: %d]", t.NextByte, t.Size, t.NextByte),
-			map[string]any{"offset": t.NextByte}
-	}
-	before := max(0, t.Offset-int64(len(t.Data))) // the last lines: what was cut lies in front
-	return text + fmt.Sprintf("[cut: these lines begin at byte %d of a file of %d bytes; what is before them is at offset: %d]", t.Offset, t.Size, before),
-		map[string]any{"offset": before}
 }
 
 func (f *files) readMedia(ctx context.Context, c call) (*wire.Reply, error) {
@@ -171,7 +154,7 @@ func (f *files) info(ctx context.Context, c call) (*wire.Reply, error) {
 		}
 		out.Version = i.Version()
 		out.Text = fmt.Sprintf("size: %d\ncreated: %s\nmodified: %s\naccessed: %s\nisDirectory: %t\nisFile: %t\npermissions: %03o",
-			i.Size, moment(born), moment(i.MTime), moment(i.ATime), i.Mode.IsDir(), i.Mode.IsRegular(), i.Mode.Perm())
+			i.Size, show.Moment(born), show.Moment(i.MTime), show.Moment(i.ATime), i.Mode.IsDir(), i.Mode.IsRegular(), i.Mode.Perm())
 		return nil
 	})
 	return out, err

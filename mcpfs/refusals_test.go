@@ -215,7 +215,7 @@ func TestRefusals(t *testing.T) {
 				t.Fatalf("isError %v, reason %v, want %s: %s", res.IsError, e["reason"], c.reason, text)
 			}
 			covered[c.reason] = true
-			mcpfs.ValidateForTest(t, c.tool, res.StructuredContent)
+			validate(t, c.tool, res.StructuredContent)
 			shown := text
 			if l.dir != "" {
 				shown = strings.ReplaceAll(shown, l.dir, "{p}")

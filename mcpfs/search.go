@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/search"
 )
@@ -42,13 +43,13 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(join(r.Path, h.Path))
+		b.WriteString(show.Join(r.Path, h.Path))
 	}
 	if len(res.Hits) == 0 {
 		b.WriteString("No matches found")
 	}
 	if res.Truncated {
-		next := cursorOf(res.Next)
+		next := show.Cursor(res.Next)
 		fmt.Fprintf(&b, "\n[cut after %d matches; go on with cursor: %s]", len(res.Hits), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
@@ -56,7 +57,7 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		out.Note("nothing closes a bracket or brace of the pattern, so it stands for itself; write \\[ if that is meant")
 	}
 	out.Text = b.String()
-	skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
+	show.Skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
 	return out, nil
 }
 

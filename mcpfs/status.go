@@ -6,28 +6,10 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
-
-// What scope_status answers. Patterns of deny rules are counted, not shown: they may name what they hide. Roots that were
-// dropped are told by their place in the client's list: their URIs are paths of the host.
-var scopeOut = []field{
-	may("mode", `{"type":"string","enum":["narrow","client","ignore","require"],"description":"What the client's roots mean"}`),
-	may("state", `{"type":"string","description":"current: what is shown is in force"}`),
-	may("generation", `{"type":"integer","description":"Rises whenever the scope changes"}`),
-	may("source", `{"type":"string","description":"Where the scope comes from"}`),
-	may("refused", wire.ErrorSchema),
-	may("projects", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}},"roots":`+partSchema+
-		`,"rules":{"type":"array","items":{"type":"string"},"description":"Presets and switches that are on"},"deny":{"type":"integer","description":"How many deny patterns"},`+
-		`"allow_extensions":{"type":"array","items":{"type":"string"}},"max_read":{"type":"integer"},"max_write":{"type":"integer"},`+
-		`"writes":{"type":"string","enum":["direct","propose","none"]}},"required":["id","rights","roots","rules","deny","writes"],"additionalProperties":false}}`),
-	may("dropped_roots", `{"type":"array","description":"Entries of the client's list that are not approved","items":{"type":"object","properties":{"entry":{"type":"integer","description":"Place in the list, from 1"},`+
-		`"reason":{"type":"string"},"detail":{"type":"string"},"next":{"type":"string"}},"required":["entry","reason","next"],"additionalProperties":false}}`),
-	may("limits", `{"type":"object","description":"Bounds of one answer","properties":{"text":{"type":"integer"},"media":{"type":"integer"},"tree":{"type":"integer"},"list":{"type":"integer"},`+
-		`"search":{"type":"integer"},"edit":{"type":"integer"}},"additionalProperties":false}`),
-	noteOut, cutOut, nextOut,
-}
 
 type scopeOf struct {
 	ID         rootbound.RootID `json:"id"`
@@ -103,7 +85,7 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	dropped(out, &b, st)
 	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
-		size(int64(f.limits.Text)), f.limits.List, f.limits.Hits, f.limits.Tree)
+		show.Size(int64(f.limits.Text)), f.limits.List, f.limits.Hits, f.limits.Tree)
 	out.Add("limits", map[string]int{"text": f.limits.Text, "media": f.limits.Media, "tree": f.limits.Tree, "list": f.limits.List,
 		"search": f.limits.Hits, "edit": f.limits.Edit})
 	out.Add("mode", st.Mode)

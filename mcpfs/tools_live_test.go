@@ -537,7 +537,7 @@ func TestBrokenBracketIsTold(t *testing.T) {
 	l := one(t)
 	l.file("a.c", "")
 	text, s := l.ok("search_files", args{"path": ".", "pattern": "*.[ch"})
-	mcpfs.ValidateForTest(t, "search_files", s)
+	validate(t, "search_files", s)
 	if note, _ := s["note"].(string); text != "No matches found" || !strings.Contains(note, `write \[`) {
 		t.Errorf("%q %v", text, s)
 	}

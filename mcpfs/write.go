@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
@@ -31,7 +32,7 @@ func (f *files) write(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.Reply{Text: "Successfully wrote to " + listedPath(r.Path), Version: w.Version}
+	out := &wire.Reply{Text: "Successfully wrote to " + show.Path(r.Path), Version: w.Version}
 	out.Note(w.Warnings...)
 	undoable(out, undo)
 	return out, nil
@@ -59,7 +60,7 @@ func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, advise(err, rootbound.TooLarge, "Append to another file.")
 	}
-	out := &wire.Reply{Text: "Successfully appended to " + listedPath(r.Path), Version: w.Version}
+	out := &wire.Reply{Text: "Successfully appended to " + show.Path(r.Path), Version: w.Version}
 	out.Note(w.Warnings...)
 	kept(out, undo)
 	return out, nil
@@ -68,14 +69,14 @@ func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
 // undoable tells it in structured data only: hosts know the text of these tools as it is, and it is said at every write.
 func undoable(out *wire.Reply, undo string) {
 	if undo != "" {
-		out.Add(undoOut.Name, undo)
+		out.Add("undo", undo)
 	}
 }
 
 // kept tells how a person takes the change back.
 func kept(out *wire.Reply, undo string) {
 	if undo != "" {
-		out.Add(undoOut.Name, undo)
+		out.Add("undo", undo)
 		out.Note("what was there is kept: rootbound undo " + undo + " brings it back")
 	}
 }
@@ -141,5 +142,5 @@ func (f *files) mkdir(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &wire.Reply{Text: "Successfully created directory " + listedPath(r.Path)}, nil
+	return &wire.Reply{Text: "Successfully created directory " + show.Path(r.Path)}, nil
 }

@@ -1,4 +1,4 @@
-package mcpfs
+package show
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 func TestSizes(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 9: "9 B", 1023: "1023 B", 1024: "1.00 KB", 4096: "4.00 KB", 1536: "1.50 KB", 1 << 20: "1.00 MB",
 		3 << 30: "3.00 GB", 1 << 40: "1.00 TB", 1 << 52: "4096.00 TB"} {
-		if got := size(n); got != want {
-			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		if got := Size(n); got != want {
+			t.Errorf("Size(%d) = %q, want %q", n, got, want)
 		}
 	}
 }
@@ -18,7 +18,7 @@ func TestSizes(t *testing.T) {
 func TestSizedLines(t *testing.T) {
 	line := func(name string, dir bool, n int64) string {
 		var b strings.Builder
-		sizedLine(&b, name, dir, n)
+		SizedLine(&b, name, dir, n)
 		return b.String()
 	}
 	for _, c := range []struct{ got, want string }{
@@ -34,7 +34,7 @@ func TestSizedLines(t *testing.T) {
 
 func TestMoment(t *testing.T) {
 	at := time.Date(2026, 11, 29, 22, 18, 42, 0, time.FixedZone("x", 3600))
-	if got := moment(at); got != "Sun Nov 29 2026 21:18:42 GMT+0000 (Coordinated Universal Time)" {
+	if got := Moment(at); got != "Sun Nov 29 2026 21:18:42 GMT+0000 (Coordinated Universal Time)" {
 		t.Error(got)
 	}
 }
@@ -42,8 +42,8 @@ func TestMoment(t *testing.T) {
 func TestJoinKeepsTheCallersSpelling(t *testing.T) {
 	for _, c := range [][3]string{{"/a", "b", "/a/b"}, {"/a/", "b", "/a/b"}, {"/", "b", "/b"}, {"", "b", "b"}, {".", "b", "./b"}, {"sub", "x/\n", `sub/x/\x0a`}, {"a", "", "a"},
 		{`/w\x`, "b", `/w\x/b`}} {
-		if got := join(c[0], c[1]); got != c[2] {
-			t.Errorf("join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
+		if got := Join(c[0], c[1]); got != c[2] {
+			t.Errorf("Join(%q, %q) = %q, want %q", c[0], c[1], got, c[2])
 		}
 	}
 }

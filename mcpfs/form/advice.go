@@ -1,4 +1,4 @@
-package mcpfs
+package form
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package mcpfs
+package form
 
 import (
 	"encoding/json"
@@ -17,7 +17,7 @@ func TestToolsDoc(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Tools
 
-Generated from the tool table in ` + "`mcpfs/table.go` by `make docs`" + `; do not edit.
+Generated from the tool table in ` + "`mcpfs/form/table.go` by `make docs`" + `; do not edit.
 
 The tools have two forms: ` + "`--tools=classic` (`ROOTBOUND_TOOLS`, `tools:` in the configuration) or `--tools=project`" + `. Without a choice
 directories named as arguments are served in the classic form, and a configuration file without them in the project form.
@@ -53,20 +53,20 @@ Every answer carries one text block and, as ` + "`structuredContent.content`" + 
 its text and in ` + "`structuredContent.error`" + `: ` + "`reason` ([reasons](reasons.md)), `detail`, `operation`, `path` as sent, `root`, `retryable`, `decision_id`, each where it applies" + `.
 A call whose arguments do not fit is refused the same way, with a decision and a record. Arguments marked ! are required.
 `)
-	for _, row := range Classic.rows() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", row.name, strings.Replace(row.description, pathRules, "", 1))
+	for _, row := range Classic.Rows() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", row.Name, strings.Replace(row.Description, pathRules, "", 1))
 		kind := "Changes something."
-		if row.reads {
+		if row.Reads {
 			kind = "Reads only."
 		}
-		if row.classicOnly {
+		if row.ClassicOnly {
 			kind += " Classic form only."
 		}
 		fmt.Fprintf(&b, "\n%s\n", kind)
-		columns(&b, "argument", row.in, Project.row(row.name))
-		columns(&b, "answer, beside content and error", row.out, nil)
+		columns(&b, "argument", row.In, Project.Row(row.Name))
+		columns(&b, "answer, beside content and error", row.Out, nil)
 	}
-	const file = "../docs/tools.md"
+	const file = "../../docs/tools.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
@@ -78,8 +78,8 @@ A call whose arguments do not fit is refused the same way, with a decision and a
 	}
 }
 
-// columns writes a table of fields; where a project form is given its names stand beside the classic ones.
-func columns(b *strings.Builder, what string, fields []field, project *tool) {
+// columns writes a table of Fields; where a project form is given its names stand beside the classic ones.
+func columns(b *strings.Builder, what string, fields []Field, project *Tool) {
 	if len(fields) == 0 {
 		return
 	}
@@ -112,9 +112,9 @@ func columns(b *strings.Builder, what string, fields []field, project *tool) {
 		}
 		fmt.Fprintf(b, "| %s | %s | %s |\n", name, s.Type, strings.TrimSpace(text))
 		if project != nil && s.Type == "array" {
-			nested := project.in
+			nested := project.In
 			if other != nil {
-				nested = []field{*other}
+				nested = []Field{*other}
 			}
 			columnsOfItems(b, f, nested)
 		}
@@ -122,25 +122,25 @@ func columns(b *strings.Builder, what string, fields []field, project *tool) {
 }
 
 // projectField is the argument of the project form that stands for f; nil if f is the same argument there.
-func projectField(project *tool, f field) *field {
-	if project == nil || f.is == 0 {
+func projectField(project *Tool, f Field) *Field {
+	if project == nil || f.Is == 0 {
 		return nil
 	}
-	for i := range project.in {
+	for i := range project.In {
 		// Roles may be shared by several arguments, which then keep their names.
-		if o := &project.in[i]; o.is == f.is && (o.Name == f.Name || project.named(f.is) == o.Name && !hasName(project.in, f.Name)) {
+		if o := &project.In[i]; o.Is == f.Is && (o.Name == f.Name || project.Named(f.Is) == o.Name && !hasName(project.In, f.Name)) {
 			return o
 		}
 	}
 	panic("no argument of the project form stands for " + f.Name)
 }
 
-func hasName(fields []field, name string) bool {
-	return slices.ContainsFunc(fields, func(f field) bool { return f.Name == name })
+func hasName(fields []Field, name string) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
 }
 
 // columnsOfItems writes the fields of a list's objects, in the order in which both forms declare them.
-func columnsOfItems(b *strings.Builder, f field, project []field) {
+func columnsOfItems(b *strings.Builder, f Field, project []Field) {
 	own, required := itemsOf(f)
 	var other []property
 	for _, p := range project {
@@ -166,7 +166,7 @@ func columnsOfItems(b *strings.Builder, f field, project []field) {
 type property struct{ name, Type, Description string }
 
 // itemsOf gives the fields of a list's objects in the order of the schema.
-func itemsOf(f field) (fields []property, required []string) {
+func itemsOf(f Field) (fields []property, required []string) {
 	var s struct {
 		Items struct {
 			Properties json.RawMessage

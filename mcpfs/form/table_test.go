@@ -1,4 +1,4 @@
-package mcpfs
+package form
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,8 +26,8 @@ type shown struct {
 func listedTools(t *testing.T, form Tools) []shown {
 	t.Helper()
 	var out []shown
-	for _, row := range form.rows() {
-		b, err := json.Marshal(row.describe())
+	for _, row := range form.Rows() {
+		b, err := json.Marshal(row.Describe())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,16 +173,16 @@ func TestProjectFormNamesNoHostPath(t *testing.T) {
 		if s.InputSchema["additionalProperties"] != false {
 			t.Errorf("%s takes arguments it does not know", s.Name)
 		}
-		row := Project.row(s.Name)
-		names := row.named(object)+row.named(objects)+row.named(patched) != ""
-		if names != (row.named(root) == "project_id") {
+		row := Project.Row(s.Name)
+		names := row.Named(Object)+row.Named(Objects)+row.Named(Patched) != ""
+		if names != (row.Named(Root) == "project_id") {
 			t.Errorf("%s names a path without a project, or the other way round", s.Name)
 		}
-		if names && (row.in[0].Name != "project_id" || !row.in[0].Required) {
+		if names && (row.In[0].Name != "project_id" || !row.In[0].Required) {
 			t.Errorf("%s does not begin with project_id", s.Name)
 		}
-		for _, f := range row.in {
-			if f.is > root && f.is != patched && !strings.HasPrefix(f.Name, "relative_") {
+		for _, f := range row.In {
+			if f.Is > Root && f.Is != Patched && !strings.HasPrefix(f.Name, "relative_") {
 				t.Errorf("%s.%s is a path", s.Name, f.Name)
 			}
 		}
@@ -202,105 +201,35 @@ func TestProjectFormNamesNoHostPath(t *testing.T) {
 // Schemas must be valid ones and need nothing RE2 lacks.
 func TestSchemasResolve(t *testing.T) {
 	for _, form := range forms() {
-		for _, row := range form.rows() {
-			d := row.describe()
-			enum := wire.Object(withEnum(row.in, []rootbound.RootID{"a", "b"}), row.open())
+		for _, row := range form.Rows() {
+			d := row.Describe()
+			enum := wire.Object(withEnum(row.In, []rootbound.RootID{"a", "b"}), row.Open())
 			for _, raw := range []any{d.InputSchema, d.OutputSchema, enum} {
 				var s jsonschema.Schema
 				if err := json.Unmarshal(raw.(json.RawMessage), &s); err != nil {
-					t.Fatalf("%s: %v", row.name, err)
+					t.Fatalf("%s: %v", row.Name, err)
 				}
 				if _, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true}); err != nil {
-					t.Errorf("%s: %v", row.name, err)
+					t.Errorf("%s: %v", row.Name, err)
 				}
 			}
 		}
 	}
 }
 
-// outputs are the resolved schemas of what tools answer, by name: resolving takes longer than a call.
-var outputs sync.Map
-
-func resolved(t *testing.T, row tool) *jsonschema.Resolved {
-	t.Helper()
-	if r, ok := outputs.Load(row.name); ok {
-		return r.(*jsonschema.Resolved)
-	}
-	var s jsonschema.Schema
-	if err := json.Unmarshal(row.describe().OutputSchema.(json.RawMessage), &s); err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	outputs.Store(row.name, r)
-	return r
-}
-
-// validate checks structuredContent against a tool's declared output, as strict clients do.
-func validate(t *testing.T, tool string, structured any) {
-	t.Helper()
-	for _, row := range table() {
-		if row.name != tool {
-			continue
-		}
-		r := resolved(t, row)
-		b, err := json.Marshal(structured)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var v any
-		if err := json.Unmarshal(b, &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Validate(v); err != nil {
-			t.Errorf("%s: structuredContent does not fit: %v\n%s", tool, err, b)
-		}
-		return
-	}
-	t.Fatalf("no tool %s", tool)
-}
-
 func TestRowsAreWhole(t *testing.T) {
 	for _, row := range table() {
-		if row.run == nil || row.op == "" {
-			t.Errorf("%s has no handler or no operation", row.name)
+		if row.Op == "" {
+			t.Errorf("%s has no operation", row.Name)
 		}
-		if row.op.Mutates() == row.reads {
-			t.Errorf("%s: reads is %v, its operation is %s", row.name, row.reads, row.op)
+		if row.Op.Mutates() == row.Reads {
+			t.Errorf("%s: reads is %v, its operation is %s", row.Name, row.Reads, row.Op)
 		}
-		if row.destructive && row.reads {
-			t.Errorf("%s reads and destroys", row.name)
+		if row.Destructive && row.Reads {
+			t.Errorf("%s reads and destroys", row.Name)
 		}
-		if paths := row.named(object)+row.named(objects)+row.named(patched) != ""; paths != (row.named(root) != "") || row.named(destination) != "" && row.named(object) == "" {
-			t.Errorf("%s: paths come with the argument root and only then", row.name)
+		if paths := row.Named(Object)+row.Named(Objects)+row.Named(Patched) != ""; paths != (row.Named(Root) != "") || row.Named(Destination) != "" && row.Named(Object) == "" {
+			t.Errorf("%s: paths come with the argument root and only then", row.Name)
 		}
-	}
-}
-
-// Nothing here opens anything: files are reached through the guard's handles only.
-func TestNoFileAccessOfItsOwn(t *testing.T) {
-	entries, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	forbidden := regexp.MustCompile(`"(os|io/ioutil|syscall|path/filepath|os/exec|golang\.org/x/sys/.*|net|net/http|github\.com/rootbound/rootbound/(beneath|authority|decision))"`)
-	n := 0
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		n++
-		src, err := os.ReadFile(e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := forbidden.Find(src); m != nil {
-			t.Errorf("%s imports %s", e.Name(), m)
-		}
-	}
-	if n == 0 {
-		t.Fatal("no sources found")
 	}
 }

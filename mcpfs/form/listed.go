@@ -1,4 +1,4 @@
-package mcpfs
+package form
 
 import (
 	"context"
@@ -15,11 +15,12 @@ import (
 // list_projects shows them page by page.
 const maxEnum = 100
 
-// listed shows our tools first and in our order, as the SDK sorts them by name, and the ids of the projects in them.
-func listed(o Options) mcp.Middleware {
+// Listed is a middleware that shows our tools first and in our order, as the SDK sorts them by name, and the ids that
+// projects gives in those of the project form; nil: none.
+func (t Tools) Listed(projects func(context.Context, mcp.Request) []rootbound.RootID) mcp.Middleware {
 	rank := map[string]int{}
-	for i, n := range o.Tools.Names() {
-		rank[n] = i - len(o.Tools.rows())
+	for i, n := range t.Names() {
+		rank[n] = i - len(t.Rows())
 	}
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -29,8 +30,8 @@ func listed(o Options) mcp.Middleware {
 				return res, err
 			}
 			slices.SortStableFunc(l.Tools, func(a, b *mcp.Tool) int { return rank[a.Name] - rank[b.Name] })
-			if o.Tools == Project && o.Projects != nil {
-				named(l.Tools, o.Projects(ctx, req))
+			if t == Project && projects != nil {
+				named(l.Tools, projects(ctx, req))
 			}
 			return res, err
 		}
@@ -43,20 +44,20 @@ func named(tools []*mcp.Tool, ids []rootbound.RootID) {
 		return
 	}
 	for i, t := range tools {
-		row := Project.row(t.Name)
-		if row == nil || row.named(root) == "" {
+		row := Project.Row(t.Name)
+		if row == nil || row.Named(Root) == "" {
 			continue
 		}
 		known := *t
-		known.InputSchema = wire.Object(withEnum(row.in, ids), row.open())
+		known.InputSchema = wire.Object(withEnum(row.In, ids), row.Open())
 		tools[i] = &known
 	}
 }
 
-func withEnum(in []field, ids []rootbound.RootID) []wire.Field {
-	fields := fieldsOf(in)
+func withEnum(in []Field, ids []rootbound.RootID) []wire.Field {
+	fields := FieldsOf(in)
 	for i := range in {
-		if in[i].is == root {
+		if in[i].Is == Root {
 			enum, _ := json.Marshal(ids) // a list of strings
 			fields[i].Schema = fields[i].Schema[:len(fields[i].Schema)-1] + `,"enum":` + string(enum) + "}"
 		}

@@ -1,4 +1,4 @@
-package mcpfs
+package show
 
 import (
 	"strconv"
@@ -15,15 +15,16 @@ const (
 	markFile = "[FILE] "
 )
 
-func mark(dir bool) string {
+// Mark is what stands before a name in a list.
+func Mark(dir bool) string {
 	if dir {
 		return markDir
 	}
 	return markFile
 }
 
-// size shows bytes in units of 1024, two decimals from KB on.
-func size(n int64) string {
+// Size shows bytes in units of 1024, two decimals from KB on.
+func Size(n int64) string {
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
 	}
@@ -35,14 +36,14 @@ func size(n int64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64) + " " + [...]string{"B", "KB", "MB", "GB", "TB"}[unit]
 }
 
-// sizedLine is one line of list_directory_with_sizes. Widths count UTF-16 units, as the classic server's did.
-func sizedLine(b *strings.Builder, name string, dir bool, bytes int64) {
-	b.WriteString(mark(dir))
+// SizedLine is one line of list_directory_with_sizes. Widths count UTF-16 units, as the classic server's did.
+func SizedLine(b *strings.Builder, name string, dir bool, bytes int64) {
+	b.WriteString(Mark(dir))
 	b.WriteString(name)
 	pad(b, 30-units(name))
 	b.WriteByte(' ')
 	if !dir {
-		s := size(bytes)
+		s := Size(bytes)
 		pad(b, 10-len(s))
 		b.WriteString(s)
 	}
@@ -65,14 +66,14 @@ func units(s string) int {
 	return n
 }
 
-// moment shows a time as the classic server did on a machine whose zone is UTC.
-func moment(t time.Time) string {
+// Moment shows a time as the classic server did on a machine whose zone is UTC.
+func Moment(t time.Time) string {
 	return t.UTC().Format("Mon Jan 02 2006 15:04:05") + " GMT+0000 (Coordinated Universal Time)"
 }
 
-// join puts a path found below one the caller sent behind it, in the caller's spelling.
-func join(sent, rel string) string {
-	sent, rel = rootbound.Listed(sent), listedPath(rel)
+// Join puts a path found below one the caller sent behind it, in the caller's spelling.
+func Join(sent, rel string) string {
+	sent, rel = rootbound.Listed(sent), Path(rel)
 	switch {
 	case rel == "":
 		return sent
@@ -82,8 +83,8 @@ func join(sent, rel string) string {
 	return sent + "/" + rel
 }
 
-// listedPath shows each name of a path as listings show it.
-func listedPath(p string) string {
+// Path shows each name of a path as listings show it.
+func Path(p string) string {
 	if rootbound.Listed(p) == p {
 		return p
 	}

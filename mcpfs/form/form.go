@@ -1,4 +1,4 @@
-package mcpfs
+package form
 
 import (
 	"slices"
@@ -51,52 +51,52 @@ const (
 
 // Arguments of the project form. The ids are filled in when tools are listed: see projects.go.
 var (
-	projectID = must("project_id", `{"type":"string","description":"Id of the project, one that list_projects shows"}`).as(root)
+	projectID = must("project_id", `{"type":"string","description":"Id of the project, one that list_projects shows"}`).as(Root)
 
-	relativePath = must("relative_path", `{"type":"string","description":"File or directory inside the project, such as src/main.go; . is the project itself"}`).as(object)
+	relativePath = must("relative_path", `{"type":"string","description":"File or directory inside the project, such as src/main.go; . is the project itself"}`).as(Object)
 )
 
 // shaped gives a row its form.
-func (t tool) shaped(form Tools) tool {
-	t.form = form
+func (t Tool) shaped(form Tools) Tool {
+	t.Form = form
 	if form == Classic {
 		return t
 	}
-	t.description = strings.ReplaceAll(t.description, pathRules, projectPathRules)
-	in := make([]field, 0, len(t.in))
+	t.Description = strings.ReplaceAll(t.Description, pathRules, projectPathRules)
+	in := make([]Field, 0, len(t.In))
 	named := false
-	for _, f := range t.in {
-		switch f.is {
-		case root:
+	for _, f := range t.In {
+		switch f.Is {
+		case Root:
 			named = true
 			continue
-		case object:
+		case Object:
 			if f.Name == "path" {
 				f = relativePath
 			}
 			f.Name = relativePath.Name
-		case objects:
+		case Objects:
 			f.Name = "relative_paths"
 			f.Schema = strings.ReplaceAll(f.Schema, "as path of", "as relative_path of")
-		case destination:
+		case Destination:
 			f.Name = "relative_destination"
-		case patched:
+		case Patched:
 			f.Schema = strings.ReplaceAll(f.Schema, `"path"`, `"`+relativePath.Name+`"`)
 		}
 		in = append(in, f)
 	}
 	if named {
-		in = append([]field{projectID}, in...)
+		in = append([]Field{projectID}, in...)
 	}
-	t.in = in
+	t.In = in
 	return t
 }
 
-// open tells whether arguments nobody knows are dropped: hosts add keys of their own to the tools of the classic server.
-func (t *tool) open() bool { return t.form == Classic && !t.ours }
+// Open tells whether arguments nobody knows are dropped: hosts add keys of their own to the tools of the classic server.
+func (t *Tool) Open() bool { return t.Form == Classic && !t.Ours }
 
-// rows are the tools of a form, made at their first use.
-func (t Tools) rows() []tool {
+// Rows are the tools of a form, made at their first use.
+func (t Tools) Rows() []Tool {
 	if t == Project {
 		return projectRows()
 	}
@@ -104,24 +104,24 @@ func (t Tools) rows() []tool {
 }
 
 var (
-	classicRows = sync.OnceValue(func() []tool { return shape(Classic) })
-	projectRows = sync.OnceValue(func() []tool { return shape(Project) })
+	classicRows = sync.OnceValue(func() []Tool { return shape(Classic) })
+	projectRows = sync.OnceValue(func() []Tool { return shape(Project) })
 )
 
-func shape(form Tools) []tool {
-	var out []tool
+func shape(form Tools) []Tool {
+	var out []Tool
 	for _, t := range table() {
-		if !t.classicOnly || form == Classic {
+		if !t.ClassicOnly || form == Classic {
 			out = append(out, t.shaped(form))
 		}
 	}
 	return out
 }
 
-// row finds a tool of a form; nil if there is none of that name.
-func (t Tools) row(name string) *tool {
-	all := t.rows()
-	if i := slices.IndexFunc(all, func(t tool) bool { return t.name == name }); i >= 0 {
+// Row finds a tool of a form; nil if there is none of that name.
+func (t Tools) Row(name string) *Tool {
+	all := t.Rows()
+	if i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name }); i >= 0 {
 		return &all[i]
 	}
 	return nil
@@ -130,22 +130,31 @@ func (t Tools) row(name string) *tool {
 // Names lists the tools of the form in the order in which clients see them.
 func (t Tools) Names() []string {
 	var out []string
-	for _, row := range t.rows() {
-		out = append(out, row.name)
+	for _, row := range t.Rows() {
+		out = append(out, row.Name)
 	}
 	return out
 }
 
 // Mutates tells mcpscope.Options whether a call may change something; that of a tool which is not in the form may.
 func (t Tools) Mutates(method, name string) bool {
-	row := t.row(name)
-	return method == "tools/call" && (row == nil || !row.reads)
+	row := t.Row(name)
+	return method == "tools/call" && (row == nil || !row.Reads)
 }
 
-func fieldsOf(fields []field) []wire.Field {
+// FieldsOf leaves the roles away.
+func FieldsOf(fields []Field) []wire.Field {
 	out := make([]wire.Field, len(fields))
 	for i, f := range fields {
 		out[i] = f.Field
 	}
 	return out
+}
+
+// PathKey is the key of a path inside a list's objects.
+func (t *Tool) PathKey() string {
+	if t.Form == Project {
+		return relativePath.Name
+	}
+	return pathField.Name
 }

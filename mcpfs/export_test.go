@@ -1,9 +1,0 @@
-package mcpfs
-
-import "testing"
-
-// ValidateForTest checks structuredContent against what the tool declares, as strict clients do.
-func ValidateForTest(t *testing.T, tool string, structured any) {
-	t.Helper()
-	validate(t, tool, structured)
-}

@@ -1,0 +1,43 @@
+package show
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+)
+
+// Entries adds what both lists say besides their entries.
+func Entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
+	out := &wire.Reply{}
+	var links []map[string]string
+	for _, it := range l.Items {
+		if it.Type&fs.ModeSymlink != 0 {
+			leads := "file or nothing inside"
+			if it.Dir {
+				leads = "directory"
+			}
+			links = append(links, map[string]string{"name": rootbound.Listed(it.Name), "leads_to": leads})
+		}
+	}
+	if links != nil {
+		out.More = map[string]any{"links": links}
+	}
+	if l.Truncated {
+		cursor := Cursor(l.Next)
+		fmt.Fprintf(b, "\n[cut after %d entries; go on with cursor: %s]", len(l.Items), cursor)
+		out.Cut, out.Next = true, map[string]any{"cursor": cursor}
+	}
+	if l.LeftOut {
+		fmt.Fprintf(b, "\n[more than %d entries: those beyond are not sorted in; list them by name]", fileop.MaxSorted)
+		out.Cut = true
+		if out.Next == nil {
+			out.Next = map[string]any{"sortBy": "name"}
+		}
+	}
+	out.Text = b.String()
+	return out
+}
