@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/facts"
 	"github.com/rootbound/rootbound/guard/hang"
 	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/pace"
@@ -179,7 +180,7 @@ func (t *Target) settle(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return &rootbound.Error{Reason: rootbound.Cancelled, Err: err}
 	}
-	return &rootbound.Error{Reason: rootbound.IOError, Detail: errnoName(err), Err: err}
+	return &rootbound.Error{Reason: rootbound.IOError, Detail: facts.Errno(err), Err: err}
 }
 
 // finish fills in what the caller is told.
@@ -201,7 +202,7 @@ func (t *Target) finish(err error) error {
 }
 
 func (g *Guard) denied(ctx context.Context, t *Target, err error) {
-	if t.snap != nil && verdict(err) == decision.Deny {
+	if t.snap != nil && facts.Verdict(err) == decision.Deny {
 		g.paceDenial(ctx, t.snap.Authority)
 	}
 }

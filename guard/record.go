@@ -2,27 +2,13 @@ package guard
 
 import (
 	"errors"
-	"io/fs"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/facts"
 )
-
-// verdict is the record's word for an error.
-func verdict(err error) string {
-	if err == nil {
-		return decision.Allow
-	}
-	switch rootbound.ReasonOf(err) {
-	case rootbound.IOError, rootbound.InternalError, rootbound.Cancelled, rootbound.AuditUnavailable, rootbound.AuthorityUnavailable, "":
-		return decision.Error
-	}
-	return decision.Deny
-}
 
 // record writes the phase "decided". For an allowed mutation an error means that it must not happen.
 func (t *Target) record(err error) error {
@@ -60,30 +46,30 @@ func (t *Target) record(err error) error {
 	}
 	r.Object, r.Parent, r.DestDir = nil, nil, nil
 	if t.obj != nil {
-		t.recObj = object(t.obj.Info(), t.obj.Crossed(), t.obj.FS())
+		t.recObj = facts.Object(t.obj.Info(), t.obj.Crossed(), t.obj.FS())
 		r.Object = &t.recObj
 		if r.Canonical == "" {
-			r.Canonical = canonical(t.obj.Linked())
+			r.Canonical = facts.Canonical(t.obj.Linked())
 		}
 	} else if t.src.ID != (beneath.ObjectID{}) {
-		t.recObj = object(t.src, false, "")
+		t.recObj = facts.Object(t.src, false, "")
 		r.Object = &t.recObj
 	}
 	if t.entry != nil {
-		t.recParent = parent(t.entry)
+		t.recParent = facts.Parent(t.entry)
 		r.Parent = &t.recParent
 		if r.Canonical == "" {
-			r.Canonical = canonical(t.entry.Linked())
+			r.Canonical = facts.Canonical(t.entry.Linked())
 		}
 	}
 	if t.dest != nil {
-		t.recDest = parent(t.dest)
+		t.recDest = facts.Parent(t.dest)
 		r.DestDir = &t.recDest
 	}
 	if t.destProject != nil { // known where its parents are still missing too
 		r.Dest, r.DestRoot = t.destRel, t.destProject.ID
 	}
-	r.Decision, r.Reason, r.Detail, r.Rules = verdict(err), "", "", t.j.Rules
+	r.Decision, r.Reason, r.Detail, r.Rules = facts.Verdict(err), "", "", t.j.Rules
 	if err != nil {
 		if r.Canonical == "" {
 			r.Canonical = "refused"
@@ -116,50 +102,8 @@ func (t *Target) complete(err error) {
 	}
 	var e *rootbound.Error
 	if errors.As(err, &e) {
-		o.Reason, o.Detail, o.Errno = e.Reason, decision.Facts(e.Detail), errnoName(e.Err)
+		o.Reason, o.Detail, o.Errno = e.Reason, decision.Facts(e.Detail), facts.Errno(e.Err)
 	}
 	r.Outcome = o
 	t.g.opt.Sink.Completed(&r)
-}
-
-func canonical(linked bool) string {
-	if linked {
-		return "links"
-	}
-	return "exact"
-}
-
-func object(i beneath.Info, crossed bool, fsName string) decision.Object {
-	return decision.Object{Dev: i.ID.Dev, Ino: i.ID.Ino, Mount: i.ID.Mount, Type: typeName(i.Mode), FS: fsName, Links: i.Links, Crossed: crossed}
-}
-
-func parent(e *beneath.Entry) decision.Object {
-	k := e.Key()
-	return decision.Object{Dev: k.Dir.Dev, Ino: k.Dir.Ino, Mount: k.Dir.Mount, Type: "directory", Crossed: e.Crossed()}
-}
-
-func typeName(m fs.FileMode) string {
-	switch {
-	case m.IsRegular():
-		return "file"
-	case m.IsDir():
-		return "directory"
-	case m&fs.ModeSymlink != 0:
-		return "symlink"
-	}
-	return "other"
-}
-
-// errnoName is the system's own words for its error number: they hold no path, as the text around it may.
-func errnoName(err error) string {
-	var errno syscall.Errno
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, &errno):
-		return errno.Error()
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "timeout"
-	}
-	return ""
 }
