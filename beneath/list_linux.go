@@ -42,7 +42,7 @@ type dirent struct {
 type tree struct {
 	o      *Object
 	ctx    context.Context
-	failed func(rel string, err error)
+	course Course
 	buf    []byte
 	path   []byte
 	levels []listing
@@ -120,15 +120,18 @@ func (n *Node) Open() (*Object, error) {
 // ends the walk.
 // Bounded by ctx; an error of visit ends the walk and is returned.
 func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	return o.traverse(ctx, "", true, visit, failed)
+	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed})
 }
+
+// Tour is Walk for those who want to know of directories too.
+func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c) }
 
 // List visits the entries of one directory in byte order of names. after: only names greater than it.
 func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step, error)) error {
-	return o.traverse(ctx, after, false, visit, nil)
+	return o.traverse(ctx, after, false, Course{Visit: visit})
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
+func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course) error {
 	if err := o.hold(); err != nil {
 		return err
 	}
@@ -136,7 +139,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
-	t := &tree{o: o, ctx: ctx, failed: failed, buf: make([]byte, 32<<10), path: []byte(o.at.Path)}
+	t := &tree{o: o, ctx: ctx, course: c, buf: make([]byte, 32<<10), path: []byte(o.at.Path)}
 	defer t.close()
 	fd, err := openAt(o.h.fd, ".", asDir, 0)
 	if err != nil {
@@ -159,20 +162,13 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 				return err
 			}
 		}
-		e := &l.sorted[l.next]
 		l.next++
-		n.level, n.name, n.at, n.id = l, l.names[e.off:e.off+uint32(e.len)], "", nil
-		if e.kind == unix.DT_UNKNOWN {
-			i, err := n.Info()
-			if err != nil {
-				t.tell(n.Rel(), err)
-				continue
-			}
-			n.kind = i.Mode.Type()
-		} else {
-			n.kind = kindOf(e.kind)
+		n.level = l
+		if err := n.be(l.next - 1); err != nil {
+			t.course.failed(n.Rel(), err)
+			continue
 		}
-		step, err := visit(&n)
+		step, err := c.Visit(&n)
 		if err != nil {
 			return err
 		}
@@ -184,7 +180,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 				if c := ended(ctx); c != nil {
 					return c
 				}
-				t.tell(n.Rel(), err)
+				t.course.failed(n.Rel(), err)
 			}
 		}
 	}
@@ -209,12 +205,6 @@ func kindOf(dt uint8) fs.FileMode {
 		return fs.ModeDevice
 	}
 	return fs.ModeIrregular
-}
-
-func (t *tree) tell(rel string, err error) {
-	if t.failed != nil {
-		t.failed(rel, err)
-	}
 }
 
 func (t *tree) close() {
@@ -268,6 +258,7 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 		t.levels[n].fd = -1
 	}
 	t.levels = append(t.levels, l)
+	t.course.enter(&Directory{t: t})
 	return nil
 }
 
@@ -290,7 +281,7 @@ func (t *tree) pop() error {
 			up.fd = fd
 			if err != nil {
 				up.fd, up.next = -1, len(up.sorted)
-				t.tell(below(t.o.at.Path, string(t.path)), fail(err))
+				t.course.failed(below(t.o.at.Path, string(t.path)), fail(err))
 			}
 		}
 	}
@@ -298,6 +289,7 @@ func (t *tree) pop() error {
 		unix.Close(l.fd)
 	}
 	t.levels = t.levels[:n]
+	t.course.leave()
 	return nil
 }
 

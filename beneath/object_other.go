@@ -157,15 +157,18 @@ var errStop = errors.New("stop")
 
 // Walk visits depth first in byte order of names, links never followed. See the Linux documentation.
 func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	return o.traverse(ctx, "", true, visit, failed)
+	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed})
 }
+
+// Tour is Walk for those who want to know of directories too.
+func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c) }
 
 // List visits the entries of one directory in byte order of names. after: only names greater than it.
 func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step, error)) error {
-	return o.traverse(ctx, after, false, visit, nil)
+	return o.traverse(ctx, after, false, Course{Visit: visit})
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
+func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course) error {
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
@@ -174,7 +177,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, visit fu
 		return err
 	}
 	defer dir.Close()
-	err = o.visitDir(ctx, dir, o.at, 1, o.mark, after, deep, visit, failed)
+	err = o.visitDir(ctx, dir, o.at, 1, o.mark, after, deep, &c)
 	if err == errStop {
 		return nil
 	}
@@ -204,12 +207,8 @@ func (s *Set) subRoot(r *os.Root, p string, same *os.File) (*os.Root, error) {
 	return dir, nil
 }
 
-func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark int, after string, deep bool, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	tell := func(at Ref, err error) {
-		if failed != nil {
-			failed(below(o.at.Path, at.Path), fail(err))
-		}
-	}
+func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark int, after string, deep bool, c *Course) error {
+	tell := func(at Ref, err error) { c.failed(below(o.at.Path, at.Path), fail(err)) }
 	f, err := dir.Open(".")
 	if err != nil {
 		tell(at, err)
@@ -221,6 +220,8 @@ func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark
 		tell(at, err)
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	c.enter(&Directory{o: o, dir: dir, at: at, depth: depth, mark: mark, list: list})
+	defer c.leave()
 	for _, e := range list {
 		if err := ended(ctx); err != nil {
 			return err
@@ -229,7 +230,7 @@ func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark
 			continue
 		}
 		n := Node{o: o, dir: dir, at: Ref{at.Root, join(at.Path, e.Name())}, entry: e, depth: depth, mark: mark}
-		step, err := visit(&n)
+		step, err := c.Visit(&n)
 		if err != nil {
 			return err
 		}
@@ -244,7 +245,7 @@ func (o *Object) visitDir(ctx context.Context, dir *os.Root, at Ref, depth, mark
 			tell(n.at, err)
 			continue
 		}
-		err = o.visitDir(ctx, sub, n.at, depth+1, n.Mark(), "", deep, visit, failed)
+		err = o.visitDir(ctx, sub, n.at, depth+1, n.Mark(), "", deep, c)
 		sub.Close()
 		if err != nil {
 			return err

@@ -166,34 +166,36 @@ func (t *Target) Stopped(why string) { t.stopped = why }
 // Walk visits what lies below the object, in the order of beneath.Object.Walk, without what rights, rules and own files
 // hide. It ends when the generation does. failed may be nil.
 func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error {
-	visit, err := t.shown(visit)
+	return t.Tour(ctx, beneath.Course{Visit: visit, Failed: failed})
+}
+
+// Tour is Walk for those who want to know of directories too. What a directory opens is judged like what is visited, and
+// by what it turns out to be.
+func (t *Target) Tour(ctx context.Context, c beneath.Course) error {
+	c, err := t.veiled(c)
 	if err != nil {
 		return err
 	}
-	return t.obj.Walk(ctx, visit, func(rel string, err error) {
-		t.skipped++
-		if failed != nil {
-			failed(rel, err)
-		}
-	})
+	return t.obj.Tour(ctx, c)
 }
 
 // List visits the entries of the object after the name after, like Walk.
 func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
-	visit, err := t.shown(visit)
+	c, err := t.veiled(beneath.Course{Visit: visit})
 	if err != nil {
 		return err
 	}
-	return t.obj.List(ctx, after, visit)
+	return t.obj.List(ctx, after, c.Visit)
 }
 
-// shown passes on to visit what a walk shows, and counts.
-func (t *Target) shown(visit func(*beneath.Node) (beneath.Step, error)) (func(*beneath.Node) (beneath.Step, error), error) {
+// veiled passes on what a walk shows, and counts.
+func (t *Target) veiled(c beneath.Course) (beneath.Course, error) {
 	if t.obj == nil {
-		return nil, refuse(rootbound.NotADirectory, "")
+		return c, refuse(rootbound.NotADirectory, "")
 	}
 	see, err := t.j.Shown(t.obj, t.project, t.rel, t.need)
-	return func(n *beneath.Node) (beneath.Step, error) {
+	visit, enter, failed := c.Visit, c.Enter, c.Failed
+	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
 		if err := t.Stale(); err != nil {
 			return beneath.Stop, err
 		}
@@ -204,7 +206,20 @@ func (t *Target) shown(visit func(*beneath.Node) (beneath.Step, error)) (func(*b
 		}
 		t.entries++
 		return visit(n)
-	}, err
+	}
+	if enter != nil {
+		c.Enter = func(d *beneath.Directory) {
+			d.Judge(see, t.j.Opens(t.project))
+			enter(d)
+		}
+	}
+	c.Failed = func(rel string, err error) {
+		t.skipped++
+		if failed != nil {
+			failed(rel, err)
+		}
+	}
+	return c, err
 }
 
 func (t *Target) keys() []beneath.Key {

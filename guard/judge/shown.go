@@ -48,3 +48,17 @@ func (j *Judge) describes(reached *beneath.Object, need rootbound.Rights) bool {
 	return probe.Locate(reached.At(), reached.Mark(), true, &p, &rel) == nil && p.Rights.Has(need) &&
 		probe.Reached(p, rel, reached.Info(), reached.At(), false) == nil
 }
+
+// Opens decides, by its state when it was opened, whether what a walk shows may be read: the marks of nested projects tell
+// whose bounds count. Its place was judged before. Safe for concurrent use.
+func (j *Judge) Opens(project *rootbound.Project) func(mark int, info beneath.Info) bool {
+	own := j.Law.own.Any()
+	return func(mark int, info beneath.Info) bool {
+		p := project
+		if mark >= 0 {
+			p = j.Snap.Marks[mark].Project
+		}
+		probe := Judge{Law: j.Law}
+		return (!own || !j.Law.own.Object(info.ID)) && (!info.Mode.IsRegular() || probe.Readable(p, info) == nil)
+	}
+}

@@ -1,0 +1,86 @@
+package beneath
+
+import (
+	"strings"
+
+	"github.com/rootbound/rootbound"
+	"golang.org/x/sys/unix"
+)
+
+// Directory is a directory that a walk has just read. Valid only while Course.Enter is told of it.
+type Directory struct {
+	t   *tree
+	see func(*Node) bool
+	may func(mark int, info Info) bool
+}
+
+// Rel is the path of the directory below the object that is walked, "" for that object itself.
+func (d *Directory) Rel() string { return below(d.t.o.at.Path, string(d.t.path)) }
+
+// At is the reached path of the directory.
+func (d *Directory) At() Ref { return Ref{d.t.o.at.Root, string(d.t.path)} }
+
+// Mark is like Object.Mark.
+func (d *Directory) Mark() int { return d.level().mark }
+
+// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what is refused is not_found.
+func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) bool) {
+	d.see, d.may = see, may
+}
+
+// Open opens an entry of the directory, a regular file or a directory, never through a link. What was not there when the
+// directory was read is not_found, which costs no system call.
+func (d *Directory) Open(name string) (*Object, error) {
+	l := d.level()
+	at, found := l.find(name)
+	if !found {
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	n := Node{t: d.t, level: l}
+	if err := n.be(at); err != nil {
+		return nil, err
+	}
+	if d.see != nil && !d.see(&n) {
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	o, err := n.Open()
+	if err == nil && d.may != nil && !d.may(o.mark, o.info) {
+		o.Close()
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	return o, err
+}
+
+func (d *Directory) level() *listing { return &d.t.levels[len(d.t.levels)-1] }
+
+// be makes n the entry number at of its directory.
+func (n *Node) be(at int) error {
+	e := &n.level.sorted[at]
+	n.name, n.at, n.id = n.level.nameOf(e), "", nil
+	if e.kind != unix.DT_UNKNOWN {
+		n.kind = kindOf(e.kind)
+		return nil
+	}
+	i, err := n.Info()
+	n.kind = i.Mode.Type()
+	return err
+}
+
+func (l *listing) nameOf(e *dirent) string { return l.names[e.off : e.off+uint32(e.len)] }
+
+// find looks for a name among those of a directory.
+func (l *listing) find(name string) (at int, found bool) {
+	lo, hi := 0, len(l.sorted)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		switch c := strings.Compare(l.nameOf(&l.sorted[mid]), name); {
+		case c == 0:
+			return mid, true
+		case c < 0:
+			lo = mid + 1
+		default:
+			hi = mid
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,57 @@
+//go:build !linux
+
+package beneath
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Directory is a directory that a walk has just read. Valid only while Course.Enter is told of it.
+type Directory struct {
+	o     *Object
+	dir   *os.Root
+	at    Ref
+	depth int
+	mark  int
+	list  []fs.DirEntry // sorted
+	see   func(*Node) bool
+	may   func(mark int, info Info) bool
+}
+
+// Rel is the path of the directory below the object that is walked, "" for that object itself.
+func (d *Directory) Rel() string { return below(d.o.at.Path, d.at.Path) }
+
+// At is the reached path of the directory.
+func (d *Directory) At() Ref { return d.at }
+
+// Mark is like Object.Mark.
+func (d *Directory) Mark() int { return d.mark }
+
+// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what is refused is not_found.
+func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) bool) {
+	d.see, d.may = see, may
+}
+
+// Open opens an entry of the directory, a regular file or a directory, never through a link. What was not there when the
+// directory was read is not_found.
+func (d *Directory) Open(name string) (*Object, error) {
+	at, found := slices.BinarySearchFunc(d.list, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	if !found {
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	n := &Node{o: d.o, dir: d.dir, at: Ref{d.at.Root, join(d.at.Path, name)}, entry: d.list[at], depth: d.depth, mark: d.mark}
+	if d.see != nil && !d.see(n) {
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	o, err := n.Open()
+	if err == nil && d.may != nil && !d.may(o.mark, o.info) {
+		o.Close()
+		return nil, refuse(rootbound.NotFound, "", nil)
+	}
+	return o, err
+}

@@ -1,0 +1,66 @@
+//go:build unix
+
+package guard_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard"
+)
+
+// TestTourOpensWhatIsShown: what a directory opens for whoever goes along is judged like what is visited.
+func TestTourOpensWhatIsShown(t *testing.T) {
+	p := one(rootbound.ReadOnly)
+	p.Deny, p.MaxRead, p.DenyHardlinks = []string{"**/secret/.ignore", "hidden/**"}, 20, true
+	h := build(t, guard.Options{}, func(dir string) {
+		must(t, os.MkdirAll(filepath.Join(dir, "outside"), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, "outside/.ignore"), []byte("outside"), 0o644))
+	}, p, rootbound.Project{ID: "inner", Dir: "p/a/inner", Rights: rootbound.List})
+	h.file("p/.ignore", "top")
+	h.file("p/a/.ignore", "of a")
+	h.file("p/a/inner/.ignore", "of another project")
+	h.file("p/secret/.ignore", "secret")
+	h.file("p/hidden/.ignore", "hidden")
+	h.file("p/large/.ignore", strings.Repeat("x", 21))
+	h.file("p/twice/.ignore", "two names")
+	must(t, os.Link(filepath.Join(h.dir, "p/twice/.ignore"), filepath.Join(h.dir, "p/twice/other")))
+	must(t, os.Mkdir(filepath.Join(h.dir, "p/linked"), 0o755))
+	h.link("p/linked/.ignore", h.dir+"/outside/.ignore")
+	must(t, os.MkdirAll(filepath.Join(h.dir, "p/fifo"), 0o755))
+	mkfifo(t, filepath.Join(h.dir, "p/fifo/.ignore"))
+
+	var got []string
+	depth := 0
+	err := h.do(guard.Request{Op: rootbound.OpSearch, Root: "p", Path: "."}, func(ctx context.Context, tg *guard.Target) error {
+		return tg.Tour(ctx, beneath.Course{
+			Enter: func(d *beneath.Directory) {
+				depth++
+				text := "-"
+				if o, err := d.Open(".ignore"); err == nil {
+					b, _ := io.ReadAll(io.NewSectionReader(o, 0, 100))
+					text = string(b)
+					o.Close()
+				} else if reason(err) != rootbound.NotFound && reason(err) != rootbound.PathUnresolvable && reason(err) != rootbound.SpecialFile {
+					t.Errorf("%s: %v", d.Rel(), err)
+				}
+				got = append(got, fmt.Sprintf("%d %s: %s", depth, d.Rel(), text))
+			},
+			Leave: func() { depth-- },
+			Visit: func(*beneath.Node) (beneath.Step, error) { return beneath.Into, nil },
+		})
+	})
+	must(t, err)
+	want := []string{"1 : top", "2 a: of a", "2 fifo: -", "2 large: -", "2 linked: -", "2 secret: -", "2 twice: -"}
+	if !slices.Equal(got, want) || depth != 0 {
+		t.Errorf("%q, depth %d, want %q", got, depth, want)
+	}
+}
