@@ -1,0 +1,420 @@
+package match
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"unicode/utf8"
+)
+
+// Sizes of the buffer of one worker, in bytes.
+const (
+	firstBlock = 64 << 10  // what is looked at to tell a binary file
+	maxBuffer  = 256 << 10 // a longer line is searched in parts
+	overlap    = 32 << 10  // of two such parts
+)
+
+// DefaultMaxLine is how many bytes of a line are given where the options do not say, and MaxContext the most lines around a hit.
+const (
+	DefaultMaxLine = 1 << 10
+	MaxContext     = 100
+)
+
+// Hit is a line with a match, and the lines around it. Its strings hold the file's bytes as they are, without "\n"; they
+// may be invalid UTF-8. No line is given twice: Before begins behind what the hit before gave, and After ends before the
+// next hit, so hits in their order are what grep -C prints.
+type Hit struct {
+	Line   int    // number of the line, from 1
+	Offset int64  // of the line's first byte: in the file, or in the decoded text if the file is UTF-16
+	Text   string // the line, or what MaxLine leaves of it around the first match
+	At     int    // where Text begins in the line, in bytes
+	Cut    bool   // Text is not the whole line
+	Spans  []Span // the matches that begin in Text, in bytes of the line; at most 100
+	Before []string
+	After  []string
+}
+
+// ScanOptions bound one search.
+type ScanOptions struct {
+	Context int          // lines before and after each hit, 0 to MaxContext
+	MaxHits int          // hits after which the search ends, 0 for no bound
+	MaxLine int          // bytes of one line in a hit, 0 for DefaultMaxLine
+	Size    int64        // size of the file if it is known: reading ends there, which saves a system call; 0 reads to the end
+	Stop    func() error // asked before each block; an error ends the search and is returned
+}
+
+// Stats tell how a search went.
+type Stats struct {
+	Binary   bool     // a NUL: in the first 64 KiB the file was skipped, later the search ended there
+	Encoding Encoding // from the byte order mark
+	Bytes    int64    // read from the file
+	Hits     int
+	Full     bool // MaxHits ended the search, or hit did: there may be more
+	InParts  bool // a line was too long to be searched at once: a match longer than 32 KiB (less for a large pattern) may be missed
+}
+
+// Buffer is the memory of one worker: about 64 KiB, at most 2 MiB. The zero value is ready; it serves one Scan at a time.
+type Buffer struct {
+	data []byte
+}
+
+// Scan searches what r gives for m and calls hit for each line that matches, in order, until hit returns false. It reads
+// in blocks and asks ctx and o.Stop before each. Its errors are those of r, ctx and o.Stop, as they are.
+func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer, hit func(Hit) bool) (Stats, error) {
+	if o.MaxLine <= 0 {
+		o.MaxLine = DefaultMaxLine
+	}
+	o.Context = min(max(o.Context, 0), MaxContext)
+	if b.data == nil {
+		b.data = make([]byte, firstBlock)
+	}
+	s := scan{ctx: ctx, m: m, o: o, b: b, hit: hit, line: 1, src: source{r: r, left: -1}}
+	if o.Size > 0 {
+		s.src.left = o.Size
+	}
+	err := s.run()
+	s.stats.Bytes = s.src.read
+	return s.stats, err
+}
+
+// scan is the state of one search. Indices are into the buffer.
+type scan struct {
+	ctx   context.Context
+	m     *Matcher
+	o     ScanOptions
+	b     *Buffer
+	src   source
+	hit   func(Hit) bool
+	stats Stats
+	done  bool // no more is wanted
+
+	n    int   // bytes in the buffer
+	low  int   // where the text begins that is not yet searched
+	base int64 // offset of the buffer's first byte
+
+	line    int // number of the line that holds counted
+	counted int
+
+	// A line that does not fit: low is inside of it.
+	inLine    bool
+	lineStart int64  // offset of its first byte
+	skip      bool   // it is a hit already
+	head      []byte // its first bytes, if they may be context
+
+	// The last hit, while it waits for lines behind it.
+	waiting bool
+	last    Hit
+	need    int // lines that it still takes
+	next    int // where the next one begins
+	given   int // up to here lines were given
+	full    bool
+}
+
+func (s *scan) run() error {
+	if err := s.open(); err != nil || s.done {
+		return err
+	}
+	for {
+		if s.src.eof && len(s.src.raw) == 0 {
+			s.block(s.n, true)
+		} else if end := bytes.LastIndexByte(s.b.data[s.low:s.n], '\n'); end >= 0 {
+			s.block(s.low+end+1, false)
+		} else if maxBuffer-s.n < utf8.UTFMax {
+			s.partOfLine(s.n, false)
+		}
+		if s.done || s.src.eof && len(s.src.raw) == 0 {
+			break
+		}
+		s.shift()
+		if err := s.fill(); err != nil {
+			return err
+		}
+	}
+	if s.src.err != nil {
+		return s.src.err
+	}
+	s.flush()
+	return nil
+}
+
+// open reads the first block, finds the encoding and tells binary files.
+func (s *scan) open() error {
+	for s.n < firstBlock && !s.src.eof {
+		if err := s.asked(); err != nil {
+			return err
+		}
+		s.n += s.src.take(s.b.data[s.n:firstBlock])
+	}
+	enc, mark := sniff(s.b.data[:s.n])
+	s.stats.Encoding = enc
+	s.low = mark
+	if enc == UTF16LE || enc == UTF16BE {
+		s.src.order = binary.ByteOrder(binary.LittleEndian)
+		if enc == UTF16BE {
+			s.src.order = binary.BigEndian
+		}
+		s.src.raw = bytes.Clone(s.b.data[mark:s.n])
+		s.low, s.n = 0, 0
+		for s.n+4 <= firstBlock && !(s.src.eof && len(s.src.raw) == 0) {
+			if err := s.asked(); err != nil {
+				return err
+			}
+			s.n += s.src.more(s.b.data[s.n:firstBlock])
+		}
+	}
+	if s.src.err != nil {
+		return s.src.err
+	}
+	s.counted, s.next, s.given = s.low, s.low, s.low
+	if bytes.IndexByte(s.b.data[:s.n], 0) >= 0 {
+		s.stats.Binary, s.done = true, true
+	}
+	return nil
+}
+
+func (s *scan) asked() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if s.o.Stop != nil {
+		return s.o.Stop()
+	}
+	return nil
+}
+
+// fill reads more behind what the buffer holds.
+func (s *scan) fill() error {
+	if err := s.asked(); err != nil {
+		return err
+	}
+	if len(s.b.data)-s.n < len(s.b.data)/4 && len(s.b.data) < maxBuffer {
+		data := make([]byte, min(2*len(s.b.data), maxBuffer))
+		copy(data, s.b.data[:s.n])
+		s.b.data = data
+	}
+	got := s.src.more(s.b.data[s.n:])
+	if i := bytes.IndexByte(s.b.data[s.n:s.n+got], 0); i >= 0 {
+		s.stats.Binary = true
+		s.src.eof, s.src.raw = true, nil
+		got = i
+	}
+	s.n += got
+	return nil
+}
+
+// block searches the lines in [low, end).
+func (s *scan) block(end int, eof bool) {
+	if s.inLine {
+		i := bytes.IndexByte(s.b.data[s.low:end], '\n')
+		if i < 0 {
+			s.partOfLine(end, eof)
+			return
+		}
+		s.partOfLine(s.low+i, true)
+		s.low += i + 1
+		s.inLine = false
+		s.next, s.given = s.low, s.low
+	}
+	text := s.b.data[:end]
+	for s.low < end && !s.done && !s.full {
+		start, stop, spans := s.find(text, s.low)
+		if start < 0 {
+			break
+		}
+		s.low = stop + 1
+		s.found(text, start, stop, spans)
+	}
+	s.low = end
+	s.after(text, end)
+}
+
+// find is the first line at or behind low with a match.
+func (s *scan) find(text []byte, low int) (start, end int, spans []Span) {
+	for low < len(text) {
+		start, end = lineAround(text, low, low)
+		var parts bool
+		if spans, parts = s.m.Line(text[start:end], nil); parts {
+			s.stats.InParts = true
+		}
+		if len(spans) > 0 {
+			return start, end, spans
+		}
+		low = end + 1
+	}
+	return -1, 0, nil
+}
+
+// found takes the line [start, end) as a hit.
+func (s *scan) found(text []byte, start, end int, spans []Span) {
+	h := Hit{Line: s.number(start), Offset: s.base + int64(start)}
+	s.show(&h, text[start:end], 0, spans)
+	s.take(h, text, start, end)
+}
+
+// show fills in the text of a hit. line begins at byte at of its line, which the spans do not count.
+func (s *scan) show(h *Hit, line []byte, at int, spans []Span) {
+	shownText, from := shown(line, spans[0], s.o.MaxLine)
+	h.Text, h.At = string(shownText), at+from
+	h.Cut = at > 0 || len(shownText) < len(line)
+	kept := spans[:1]
+	for _, sp := range spans[1:] {
+		if sp.Start < from+len(shownText) {
+			kept = append(kept, sp)
+		}
+	}
+	for i := range kept {
+		kept[i].Start += at
+		kept[i].End += at
+	}
+	h.Spans = kept
+}
+
+// take gives the hit that waited, and lets this one wait for the lines behind it if they are wanted.
+func (s *scan) take(h Hit, text []byte, start, end int) {
+	s.stats.Hits++
+	if s.o.MaxHits > 0 && s.stats.Hits >= s.o.MaxHits {
+		s.full, s.stats.Full = true, true
+	}
+	if s.o.Context == 0 {
+		s.give(h)
+		s.done = s.done || s.full
+		return
+	}
+	s.after(text, start)
+	s.flush()
+	if s.done {
+		return
+	}
+	h.Before = s.before(text, start)
+	s.last, s.waiting, s.need = h, true, s.o.Context
+	s.next, s.given = end+1, end+1
+}
+
+// before are the lines in front of start that were not given yet.
+func (s *scan) before(text []byte, start int) []string {
+	at := start
+	n := 0
+	for ; n < s.o.Context && at > s.given; n++ {
+		at = bytes.LastIndexByte(text[s.given:at-1], '\n') + 1 + s.given
+	}
+	if n == 0 {
+		return nil
+	}
+	out := make([]string, 0, n)
+	for at < start {
+		_, end := lineAround(text, at, at)
+		out = append(out, string(head(text[at:end], s.o.MaxLine, false)))
+		at = end + 1
+	}
+	return out
+}
+
+// after hands lines in front of end to the hit that waits for them.
+func (s *scan) after(text []byte, end int) {
+	for s.waiting && s.need > 0 && s.next < end {
+		_, stop := lineAround(text, s.next, s.next)
+		s.last.After = append(s.last.After, string(head(text[s.next:stop], s.o.MaxLine, false)))
+		s.next = stop + 1
+		s.given = s.next
+		s.need--
+	}
+	if s.waiting && s.need == 0 {
+		s.flush()
+	}
+}
+
+// flush gives the hit that waits.
+func (s *scan) flush() {
+	if s.waiting {
+		s.waiting = false
+		s.give(s.last)
+		s.last = Hit{}
+		s.done = s.done || s.full
+	}
+}
+
+func (s *scan) give(h Hit) {
+	if !s.done && !s.hit(h) {
+		s.done, s.stats.Full = true, true
+	}
+}
+
+// number is the number of the line that begins at start.
+func (s *scan) number(start int) int {
+	s.line += bytes.Count(s.b.data[s.counted:start], []byte{'\n'})
+	s.counted = start
+	return s.line
+}
+
+// partOfLine searches [low, end), which lies within one line that does not fit into the buffer; last tells that it ends the line.
+func (s *scan) partOfLine(end int, last bool) {
+	text := s.b.data[s.low:end]
+	if !s.inLine {
+		s.inLine, s.skip = true, s.full
+		s.lineStart = s.base + int64(s.low)
+		s.head = append(s.head[:0], head(text, s.o.MaxLine, true)...)
+	}
+	s.stats.InParts = true
+	at := int(s.base + int64(s.low) - s.lineStart)
+	b := borderAt(whole, at, at+len(text), at+len(text)+1)
+	if last {
+		b |= atEnd
+	}
+	if !s.skip && !s.done {
+		if first, ok, _ := s.m.first(text, b); ok {
+			s.skip = true
+			stop := min(len(text), first.Start+s.m.part())
+			spans := s.m.rest(text[:stop], first, borderAt(b, 0, stop, len(text)), maxSpans, nil)
+			h := Hit{Line: s.number(s.low), Offset: s.lineStart}
+			s.show(&h, text, at, spans)
+			h.Cut = true
+			s.take(h, s.b.data[:s.low], s.low, end)
+		}
+	}
+	if last {
+		if !s.skip && s.waiting && s.need > 0 {
+			s.last.After = append(s.last.After, string(s.head))
+			if s.need--; s.need == 0 {
+				s.flush()
+			}
+		}
+		s.next, s.given = end+1, end+1
+		return
+	}
+	keep := overlap
+	if s.skip {
+		keep = 0
+	}
+	s.low = max(end-keep, s.low)
+	if s.low < end {
+		s.low = quiet(s.b.data[:end], s.low, min(s.low+1024, end))
+	}
+}
+
+// shift moves what is still needed to the front of the buffer.
+func (s *scan) shift() {
+	keep := s.low
+	if s.inLine {
+		s.number(s.low)
+	} else if s.o.Context > 0 {
+		for n := 0; n < s.o.Context && keep > s.given; n++ {
+			at := bytes.LastIndexByte(s.b.data[s.given:keep-1], '\n') + 1 + s.given
+			if s.low-at > len(s.b.data)/4 {
+				break
+			}
+			keep = at
+		}
+	}
+	if keep == 0 {
+		return
+	}
+	s.number(keep)
+	copy(s.b.data, s.b.data[keep:s.n])
+	s.n -= keep
+	s.low -= keep
+	s.base += int64(keep)
+	s.counted -= keep
+	s.next = max(s.next-keep, 0)
+	s.given = max(s.given-keep, 0)
+}
