@@ -104,3 +104,57 @@ func TestInvalidRequestsAreRecorded(t *testing.T) {
 	}
 	t.Error("no record of it")
 }
+
+// A path that was decoded from a URI is not looked at for encoded names again; every other rule holds for it.
+func TestDecodedPathsHaveNoSecondLook(t *testing.T) {
+	h := build(t, guard.Options{}, nil, rootbound.Project{ID: "a", Dir: "a", Rights: rootbound.Full})
+	h.file("a/%2e%2e", "odd")
+	h.file("a/%2e%2e%2ff", "odd")
+	for path, want := range map[string][2]rootbound.Reason{ // as sent, and decoded
+		"%2e%2e":     {rootbound.PathEncodedTraversal, ""},
+		"%2e%2e%2ff": {rootbound.PathEncodedTraversal, ""},
+		"%2e%2e/f":   {rootbound.PathEncodedTraversal, rootbound.NotADirectory},
+		"x%00":       {rootbound.PathEncodedTraversal, rootbound.NotFound},
+		"..":         {rootbound.PathInvalid, rootbound.PathInvalid},
+		"/f":         {rootbound.PathInvalid, rootbound.PathInvalid},
+		"a//b":       {rootbound.PathInvalid, rootbound.PathInvalid},
+		"x\x00":      {rootbound.PathInvalid, rootbound.PathInvalid},
+	} {
+		for i, decoded := range []bool{false, true} {
+			r := guard.Request{Op: rootbound.OpRead, Root: "a", Path: path, Contained: true, Decoded: decoded}
+			if got := reason(h.do(r, nil)); got != want[i] {
+				t.Errorf("%q decoded %t: %q, want %q", path, decoded, got, want[i])
+			}
+		}
+	}
+}
+
+// A read that takes directories too lists them by the right list, and the record says so.
+func TestReadsThatListDirectories(t *testing.T) {
+	h := build(t, guard.Options{}, nil,
+		rootbound.Project{ID: "a", Dir: "a", Rights: rootbound.Read},
+		rootbound.Project{ID: "b", Dir: "b", Rights: rootbound.List},
+	)
+	for _, p := range []string{"a", "b"} {
+		h.file(p+"/d/f", "text")
+	}
+	for _, c := range []struct {
+		id, path string
+		listing  bool
+		want     rootbound.Reason
+		op       rootbound.Operation
+	}{
+		{"a", "d/f", true, "", rootbound.OpRead}, {"a", "d", true, rootbound.RightMissing, rootbound.OpList}, {"a", "d", false, rootbound.IsADirectory, rootbound.OpRead},
+		{"b", "d", true, "", rootbound.OpList}, {"b", "d/f", true, rootbound.RightMissing, rootbound.OpRead}, {"b", ".", true, "", rootbound.OpList},
+		{"b", "none", true, rootbound.NotFound, rootbound.OpRead},
+	} {
+		r := guard.Request{Op: rootbound.OpRead, Root: c.id, Path: c.path, Contained: true, Listing: c.listing}
+		if got := reason(h.do(r, nil)); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+		all := h.log.Records()
+		if last := all[len(all)-1]; last.Operation != c.op {
+			t.Errorf("%+v: recorded as %s", c, last.Operation)
+		}
+	}
+}

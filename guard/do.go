@@ -63,7 +63,7 @@ func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *T
 
 // begin reads the request's authority and makes the target; it never touches the file system.
 func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
-	t := &Target{g: g, req: r, start: time.Now(), grant: -1}
+	t := &Target{g: g, req: r, op: r.Op, start: time.Now(), grant: -1}
 	t.rec.ID, t.rec.Time = g.ids.Next(), t.start
 	use, err := authority.From(ctx)
 	if err != nil {
@@ -240,7 +240,7 @@ func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (e
 // giveUp refuses without touching what the worker owns. If the worker had not decided yet, this is the decision.
 func (g *Guard) giveUp(t *Target, err error) error {
 	if t.recorded.CompareAndSwap(false, true) {
-		probe := &Target{g: g, req: t.req, use: t.use, snap: t.snap, start: t.start, grant: -1}
+		probe := &Target{g: g, req: t.req, op: t.req.Op, use: t.use, snap: t.snap, start: t.start, grant: -1}
 		probe.rec.ID, probe.rec.Time = t.rec.ID, t.start
 		probe.record(err)
 	}

@@ -102,6 +102,8 @@ type Request struct {
 	Parents   bool             // the directories that what is made, written, moved or copied lacks are made, by the right create
 	Need      rootbound.Rights // beyond what the operation implies
 	Contained bool             // Root and DestRoot are project ids, paths plain and relative, and no link leads into another project
+	Decoded   bool             // Contained: the paths were decoded from a URI, once: what looks encoded in them is a name
+	Listing   bool             // OpRead: a directory is taken too, as by OpList
 	Invalid   error            // what makes it no request: refused with it, on the record and without a look at the disk
 }
 

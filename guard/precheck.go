@@ -13,7 +13,7 @@ func refuse(r rootbound.Reason, detail string) *rootbound.Error {
 // spell reads a path argument of a request without disk access.
 func (g *Guard) spell(t *Target, root, p string, mutation bool) ([]spelling.Place, *rootbound.Error) {
 	if t.req.Contained {
-		return spelling.InProject(t.snap, root, p)
+		return spelling.InProject(t.snap, root, p, t.req.Decoded)
 	}
 	return spelling.Read(t.snap, root, p, mutation, g.opt.Relative == "explicit")
 }
@@ -23,6 +23,9 @@ func (g *Guard) spell(t *Target, root, p string, mutation bool) ([]spelling.Plac
 // spelling covers. A root may be declared by an alias of its directory, so with roots the second is only known after the
 // answer.
 func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
+	if r.Invalid != nil {
+		return r.Invalid
+	}
 	ends := []string{r.Path}
 	if r.Op == rootbound.OpMove || r.Op == rootbound.OpCopy {
 		ends = append(ends, r.Dest)
@@ -30,7 +33,7 @@ func (g *Guard) Precheck(c *authority.Ceiling, r Request, asked bool) error {
 	for _, p := range ends {
 		err := spelling.Check(p)
 		if r.Contained {
-			err = spelling.Plain(p)
+			err = spelling.Plain(p, r.Decoded)
 		}
 		if err == nil && !asked && spelling.IsAbs(p) && !c.Covers(p) {
 			err = refuse(rootbound.OutsideRoot, "")

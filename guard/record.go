@@ -15,7 +15,7 @@ func (t *Target) record(err error) error {
 	r := &t.rec
 	r.Schema, r.Phase = decision.Schema, decision.Decided
 	r.Server, r.Enforced = t.g.opt.Server, true
-	r.Operation = t.req.Op
+	r.Operation = t.op
 	r.PathSent, r.DestSent = t.req.Path, t.req.Dest
 	r.Rights = t.g.names[t.need&0xff]
 	if t.use != nil && t.use.Origin != nil {

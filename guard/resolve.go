@@ -26,6 +26,9 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 	switch t.req.Op {
 	case rootbound.OpRead:
 		t.need = rootbound.Read
+		if t.req.Listing {
+			return g.judgeObject(ctx, t, places, beneath.Any)
+		}
 		return g.judgeObject(ctx, t, places, beneath.File)
 	case rootbound.OpStat:
 		t.need = rootbound.List
@@ -105,6 +108,9 @@ func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
 		return err
 	}
 	info := o.Info()
+	if t.req.Listing && o.IsDir() {
+		t.op, t.need = rootbound.OpList, rootbound.List
+	}
 	if err := t.j.Reached(t.project, t.rel, info, o.At(), false); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 type Target struct {
 	g    *Guard
 	req  Request
+	op   rootbound.Operation // as the record has it
 	use  *authority.Use
 	snap *authority.Snapshot
 

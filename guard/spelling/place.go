@@ -91,10 +91,10 @@ func Read(s *authority.Snapshot, root, p string, mutation, explicit bool) ([]Pla
 	return out, nil
 }
 
-// InProject reads a plain relative path below the project of that id, without disk access. An id that is unknown and one
+// InProject reads a plain relative path below the project of that id, without disk access; decoded is that of Plain. An id that is unknown and one
 // that is not granted are refused by the same words on the same way.
-func InProject(s *authority.Snapshot, id, rel string) ([]Place, *rootbound.Error) {
-	if err := Plain(rel); err != nil {
+func InProject(s *authority.Snapshot, id, rel string, decoded bool) ([]Place, *rootbound.Error) {
+	if err := Plain(rel, decoded); err != nil {
 		return nil, err
 	}
 	var project *rootbound.Project

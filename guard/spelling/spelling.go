@@ -21,14 +21,16 @@ func refuse(r rootbound.Reason, detail string) *rootbound.Error {
 }
 
 // Check refuses what no path argument may hold, before any system call (contract §5, Spelling).
-func Check(p string) *rootbound.Error {
+func Check(p string) *rootbound.Error { return check(p, false) }
+
+func check(p string, decoded bool) *rootbound.Error {
 	switch {
 	case len(p) > maxPath:
 		return refuse(rootbound.PathInvalid, "longer than 128 KiB")
 	case strings.IndexByte(p, 0) >= 0:
 		return refuse(rootbound.PathInvalid, "holds a NUL byte")
 	}
-	if strings.IndexByte(p, '%') >= 0 && encodedTraversal(p) {
+	if !decoded && strings.IndexByte(p, '%') >= 0 && encodedTraversal(p) {
 		return refuse(rootbound.PathEncodedTraversal, "")
 	}
 	if p == "~" || strings.HasPrefix(p, "~/") {
@@ -61,8 +63,9 @@ func Check(p string) *rootbound.Error {
 }
 
 // Plain is Check for a path that is relative to a named project: not absolute, and every segment a name or ".". A slash at
-// the end is allowed; whether it stands behind a directory is seen when the path is resolved.
-func Plain(p string) *rootbound.Error {
+// the end is allowed; whether it stands behind a directory is seen when the path is resolved. decoded says that p was
+// decoded from a URI: there is no second look at what is encoded in it (contract §5).
+func Plain(p string, decoded bool) *rootbound.Error {
 	bad := func(why, next string) *rootbound.Error {
 		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: why, Next: next}
 	}
@@ -73,7 +76,7 @@ func Plain(p string) *rootbound.Error {
 	if IsAbs(p) || isSeparator(p[0]) {
 		return bad("absolute", plain)
 	}
-	if err := Check(p); err != nil && err.Reason != rootbound.OutsideRoot {
+	if err := check(p, decoded); err != nil && err.Reason != rootbound.OutsideRoot {
 		return err
 	}
 	for rest := p; rest != ""; {
