@@ -1,0 +1,86 @@
+package ignore
+
+import "strings"
+
+// Steps bounds what one question may spend on patterns that are neither a name nor the end of one; with more, those that are
+// left match nothing, so that the entry rather shows.
+const Steps = 1 << 20
+
+// Stack is the files that count in one directory: its own and those above it, up to the top. It is a chain of immutable
+// frames, so the directories of a parallel walk share what they have in common. Nil is the empty stack. Safe for concurrent
+// use.
+type Stack struct {
+	up    *Stack
+	dir   string
+	git   *List // .gitignore
+	own   *List // .ignore
+	rules int
+}
+
+// Push gives the stack with the files of the directory dir on it: a path from the top, components joined by "/", "" for the
+// top itself. dir must be dir of s or lie below it. Either list may be nil. Where they hold no rules, or too many for
+// MaxStack, it gives s.
+func (s *Stack) Push(dir string, gitignore, ignore *List) *Stack {
+	n := gitignore.Len() + ignore.Len()
+	if s != nil {
+		n += s.rules
+	}
+	if gitignore.Len()+ignore.Len() == 0 || n > MaxStack {
+		return s
+	}
+	return &Stack{up: s, dir: dir, git: gitignore, own: ignore, rules: n}
+}
+
+// Match reports whether the entry at rel, a path from the top, is left out; dir says that it is a directory (a link is none). It judges
+// this entry alone: a directory that is left out takes what is below with it, so a walk does not ask there.
+func (s *Stack) Match(rel string, dir bool) bool {
+	d, name := cutLast(rel)
+	return s.MatchName(d, name, dir)
+}
+
+// MatchName is Match for the entry name in the directory in.
+func (s *Stack) MatchName(in, name string, dir bool) bool {
+	_, _, r := s.decide(in, name, dir)
+	return r != nil && !r.negate
+}
+
+// Names of the files, in the order in which they are asked.
+const (
+	Own = ".ignore"
+	Git = ".gitignore"
+)
+
+// decide finds the rule that decides, and the frame and name of its file; no rule: nil.
+func (s *Stack) decide(in, name string, dir bool) (*Stack, string, *rule) {
+	if s == nil {
+		return nil, "", nil
+	}
+	left := Steps
+	e := entry{name: name, tree: dir, left: &left}
+	for f := s; f != nil; f = f.up {
+		if r := f.own.decide(&e, f.dir, in); r != nil {
+			return f, Own, r
+		}
+	}
+	for f := s; f != nil; f = f.up {
+		if r := f.git.decide(&e, f.dir, in); r != nil {
+			return f, Git, r
+		}
+	}
+	return nil, "", nil
+}
+
+// decide is the last rule that matches, nil for none. The file stands in base, the entry in the directory in.
+func (l *List) decide(e *entry, base, in string) *rule {
+	if l.Len() == 0 {
+		return nil
+	}
+	e.dir, e.path = in, ""
+	if base != "" {
+		e.dir = strings.TrimPrefix(in[len(base):], "/")
+	}
+	if i := l.last(e); i != none {
+		return &l.rules[i]
+	}
+	return nil
+}
