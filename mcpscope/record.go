@@ -155,6 +155,7 @@ func (s *Scope) joined(c *call, phase, nonce string) {
 type Status struct {
 	authority.Status
 	Origin  rootbound.Origin
+	Held    bool             // the request has a hold: what is shown is what it may touch, not what was in force last
 	Refused *rootbound.Error // of an Informed call: why there is no hold
 }
 
@@ -169,6 +170,7 @@ func (s *Scope) Status(ctx context.Context, req mcp.Request) Status {
 	st := Status{Status: c.party.auth.Status(), Origin: c.origin, Refused: c.refused}
 	if use, err := authority.From(ctx); err == nil { // of the modern era a call may have a snapshot of its own
 		snap := use.Snapshot()
+		st.Held = use.Stale() == nil
 		st.State, st.Generation, st.Source = "current", snap.Generation, snap.Source
 		st.Grants, st.Verdicts, st.Err = snap.Grants, snap.Verdicts, nil
 	}

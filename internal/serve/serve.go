@@ -18,6 +18,7 @@ import (
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs"
+	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/patch"
 )
@@ -109,6 +110,9 @@ func New(o Options) (*Service, error) {
 		Need:    need(o.Tools),
 		Mutates: o.Tools.Mutates,
 		Before: func(_ context.Context, c *authority.Ceiling, req mcp.Request) error {
+			if r, ok := resource.Request(req); ok {
+				return g.Precheck(c, r, true)
+			}
 			if r, ok := o.Tools.Request(req); ok && o.Mode != authority.Client { // without a ceiling there is nothing to check against
 				return mcpfs.Advise(g.Precheck(c, r, o.Mode != authority.Ignore), o.Tools)
 			}
@@ -121,23 +125,33 @@ func New(o Options) (*Service, error) {
 	})
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "rootbound", Title: "rootbound", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: o.Tools.Instructions(),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: o.Tools == mcpfs.Project}}, // only the ids in them change
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:       &mcp.ToolCapabilities{ListChanged: o.Tools == mcpfs.Project}, // only the ids in them change
+			Resources:   &mcp.ResourceCapabilities{},
+			Completions: &mcp.CompletionCapabilities{},
+		},
+		CompletionHandler: nothingElse,
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
 	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
+	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListTool: "list_directory"})
+	s.mcp.AddReceivingMiddleware(undeclared)
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
 	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
 	return s, nil
 }
 
-// need: every file tool says what it needs; an unknown tool is told so by the SDK without a question to the client.
+// need: every file tool says what it needs, and so do our resources; an unknown tool is told so by the SDK without a question to the client.
 func need(tools mcpfs.Tools) func(method, name string) mcpscope.Need {
 	names := tools.Names()
 	return func(method, name string) mcpscope.Need {
-		if method == "tools/call" && slices.Contains(names, name) {
+		switch {
+		case method == "tools/call" && slices.Contains(names, name):
 			return tools.Need(method, name)
+		case method == "resources/read" && resource.Ours(name):
+			return mcpscope.Scoped
 		}
 		return mcpscope.Free
 	}

@@ -66,7 +66,7 @@ func (t *lingering) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lingeringConn{Connection: c, transport: t, open: map[jsonrpc.ID]int{}, tools: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1)}, nil
+	return &lingeringConn{Connection: c, transport: t, open: map[jsonrpc.ID]int{}, heavy: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1)}, nil
 }
 
 type lingeringConn struct {
@@ -76,7 +76,7 @@ type lingeringConn struct {
 
 	mu      sync.Mutex
 	open    map[jsonrpc.ID]int // calls without an answer
-	tools   map[jsonrpc.ID]int // those of them that pass the valve
+	heavy   map[jsonrpc.ID]int // those of them that pass the valve
 	waiting int                // bytes of answers that are being written
 	written int                // answers that were
 	ended   bool
@@ -94,8 +94,8 @@ func (c *lingeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != "subscriptions/listen" {
 		c.mu.Lock()
 		c.open[req.ID]++
-		if req.Method == "tools/call" {
-			c.tools[req.ID]++
+		if heavy(req.Method) {
+			c.heavy[req.ID]++
 		}
 		c.mu.Unlock()
 	}
@@ -107,9 +107,9 @@ func (c *lingeringConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if ok {
 		c.mu.Lock()
 		c.waiting += len(res.Result)
-		passed := c.tools[res.ID] > 0
-		if c.tools[res.ID]--; c.tools[res.ID] <= 0 {
-			delete(c.tools, res.ID)
+		passed := c.heavy[res.ID] > 0
+		if c.heavy[res.ID]--; c.heavy[res.ID] <= 0 {
+			delete(c.heavy, res.ID)
 		}
 		c.mu.Unlock()
 		c.transport.valve.writing(len(res.Result))

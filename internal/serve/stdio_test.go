@@ -42,7 +42,7 @@ func (b *blocked) Write(ctx context.Context, _ jsonrpc.Message) error {
 }
 
 func newConn(b *blocked) *lingeringConn {
-	return &lingeringConn{Connection: b, transport: &lingering{valve: &valve{}, gone: make(chan struct{})}, open: map[jsonrpc.ID]int{}, tools: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1)}
+	return &lingeringConn{Connection: b, transport: &lingering{valve: &valve{}, gone: make(chan struct{})}, open: map[jsonrpc.ID]int{}, heavy: map[jsonrpc.ID]int{}, answered: make(chan struct{}, 1)}
 }
 
 // serveOne takes a call and answers it with size bytes.

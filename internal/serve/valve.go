@@ -45,10 +45,13 @@ func (v *valve) open() {
 	v.used = true
 }
 
-// middleware makes tool calls pass the valve.
+// heavy are the methods that pass the valve: their answers may be large.
+func heavy(method string) bool { return method == "tools/call" || method == "resources/read" }
+
+// middleware makes heavy calls pass the valve.
 func (v *valve) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		if method != "tools/call" {
+		if !heavy(method) {
 			return next(ctx, method, req)
 		}
 		defer v.enter(ctx)()

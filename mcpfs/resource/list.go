@@ -1,0 +1,96 @@
+package resource
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpfs/show"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// cursorMark begins our cursors among those of the server's other resources.
+const cursorMark = "rb."
+
+// list puts the approved roots before the server's other resources. Without a snapshot there are none: the list is not
+// worth a question to the client, and nothing outside what the client left in force is named (contract §2).
+func (r *resources) list(ctx context.Context, method string, req *mcp.ListResourcesRequest, next mcp.MethodHandler) (mcp.Result, error) {
+	cursor := ""
+	if req.Params != nil {
+		cursor = req.Params.Cursor
+	}
+	after, mine := strings.CutPrefix(cursor, cursorMark)
+	if cursor != "" && !mine {
+		return next(ctx, method, req)
+	}
+	page, more, err := r.page(roots(r.inForce(ctx, req)), after)
+	if err != nil {
+		return nil, err
+	}
+	others := &mcp.ListResourcesRequest{Session: req.Session, Params: &mcp.ListResourcesParams{}, Extra: req.Extra}
+	if req.Params != nil {
+		others.Params.Meta = req.Params.Meta
+	}
+	res, err := next(ctx, method, others)
+	l, ok := res.(*mcp.ListResourcesResult)
+	if err != nil || !ok || l == nil {
+		return res, err
+	}
+	if more != "" {
+		l.Resources, l.NextCursor = page, cursorMark+more // the others come behind our last page
+	} else {
+		l.Resources = append(page, l.Resources...)
+	}
+	return l, nil
+}
+
+// page takes one page; a cursor holds the URI that was shown last.
+func (r *resources) page(all []*mcp.Resource, after string) (page []*mcp.Resource, next string, err error) {
+	from := 0
+	if after != "" {
+		uri, err := base64.RawURLEncoding.DecodeString(after)
+		for i := range all {
+			if all[i].URI == string(uri) {
+				from = i + 1
+			}
+		}
+		if err != nil || from == 0 {
+			return nil, "", badCursor()
+		}
+	}
+	page = all[from:]
+	if len(page) > r.List {
+		page = page[:r.List:r.List]
+		next = show.Cursor(page[len(page)-1].URI)
+	}
+	return page, next, nil
+}
+
+// roots are the approved roots, by project in the operator's order: the project itself, or the parts of it that the
+// client's roots leave. A list of none is not nil: JSON would say null.
+func roots(s mcpscope.Status) []*mcp.Resource {
+	out := []*mcp.Resource{}
+	seen := map[string]bool{}
+	for i := range s.Grants {
+		for j := i; j < len(s.Grants); j++ { // of one project together
+			g := &s.Grants[j]
+			if g.Project != s.Grants[i].Project {
+				continue
+			}
+			uri := URI(g.Project.ID, g.Prefix)
+			if seen[uri] {
+				continue
+			}
+			seen[uri] = true
+			name := string(g.Project.ID)
+			if g.Prefix != "" {
+				name += "/" + rootbound.Listed(g.Prefix)
+			}
+			out = append(out, &mcp.Resource{URI: uri, Name: name, Title: rootbound.Clean(g.Name), Description: rootbound.Clean(g.Project.Description), MIMEType: "application/json"})
+		}
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/fileop"
+	"github.com/rootbound/rootbound/fileop/text"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// VersionKey is where a file's version stands in the _meta of its contents: what tools take as expected_version.
+const VersionKey = "rootbound/version"
+
+// read is the handler of the template: one call of the guard, so one decision and one record, like a tool.
+func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	g, ok := Request(req)
+	if !ok {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	var c *mcp.ResourceContents
+	reached := false
+	err := r.Guard.Do(ctx, g, func(ctx context.Context, on *guard.Target) (err error) {
+		reached = true
+		if on.Object().IsDir() {
+			c, err = r.directory(ctx, on, g)
+		} else {
+			c, err = r.file(ctx, on)
+		}
+		return err
+	})
+	if err != nil {
+		if e := mcpscope.Refused(err); reached && e != nil && e.Reason == rootbound.TooLarge {
+			return nil, tooLarge(e, mcpscope.FactsOf(e))
+		}
+		return nil, err
+	}
+	c.URI = req.Params.URI
+	res := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
+	res.TTLMs, res.CacheScope = 0, "private" // a kept answer would outlive a revocation
+	return res, nil
+}
+
+// file sends text as text and everything else as a blob; what a file is, its bytes say, and its name only what kind of it.
+func (r *resources) file(ctx context.Context, on *guard.Target) (*mcp.ResourceContents, error) {
+	info := on.Info()
+	if info.Size > int64(max(r.Text, r.Blob)) {
+		isText, err := begins(on)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.tooLong(info.Size, isText)
+	}
+	m, err := fileop.ReadMedia(ctx, on, info, on.Path(), int64(max(r.Text, r.Blob)))
+	if err != nil {
+		return nil, err
+	}
+	c := &mcp.ResourceContents{MIMEType: m.MIME, Meta: mcp.Meta{VersionKey: m.Version}}
+	isText := text.Check(m.Data, 0) == nil
+	if limit := map[bool]int{true: r.Text, false: r.Blob}[isText]; len(m.Data) > limit {
+		return nil, r.tooLong(int64(len(m.Data)), isText)
+	}
+	if !isText {
+		c.Blob = m.Data
+		return c, nil
+	}
+	c.MIMEType, c.Text = textType(on.Path(), m.MIME), string(m.Data)
+	return c, nil
+}
+
+// begins tells whether a file begins like text.
+func begins(on *guard.Target) (bool, error) {
+	head := make([]byte, 4096)
+	n, err := on.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	head = head[:n]
+	return text.Check(head[:text.WholeRunes(head)], 0) == nil, nil
+}
+
+// tooLong refuses a file that is too long to be sent.
+func (r *resources) tooLong(size int64, isText bool) error {
+	e := &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit of a resource is %d", size, r.Blob),
+		Next: "Use a smaller file; the operator can raise limits.media."}
+	if isText {
+		e.Detail = fmt.Sprintf("%d bytes, the limit of a text resource is %d", size, r.Text)
+		if e.Next = "Read it in parts."; r.ReadTool != "" {
+			e.Next = "Read it in parts with the tool " + r.ReadTool + "."
+		}
+	}
+	return e
+}
+
+// directory lists what is in a directory. The entries carry URIs of their own, so that nobody has to encode a name.
+func (r *resources) directory(ctx context.Context, on *guard.Target, g guard.Request) (*mcp.ResourceContents, error) {
+	l, err := fileop.List(ctx, on, fileop.ListOptions{Limit: r.List, Details: true})
+	if err != nil {
+		return nil, err
+	}
+	at := g.Path + "/"
+	if g.Path == "." {
+		at = ""
+	}
+	b := wire.AppendJSON([]byte(`{"project":`), g.Root)
+	b = wire.AppendJSON(append(b, `,"path":`...), rootbound.Listed(g.Path))
+	b = append(b, `,"entries":[`...)
+	for i, it := range l.Items {
+		if len(b) > r.Text {
+			l.Truncated, l.Next = true, l.Items[i-1].Name
+			break
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = wire.AppendJSON(append(b, "\n"+`{"name":`...), rootbound.Listed(it.Name))
+		b = append(b, `,"type":"`+kind(it)+`"`...)
+		if it.Type.IsRegular() {
+			b = fmt.Appendf(b, `,"size":%d`, it.Size)
+		}
+		if it.Type&fs.ModeSymlink != 0 && it.Dir {
+			b = append(b, `,"leads_to":"directory"`...)
+		}
+		b = wire.AppendJSON(append(b, `,"uri":`...), URI(rootbound.RootID(g.Root), at+it.Name))
+		b = append(b, '}')
+	}
+	b = append(b, ']')
+	if l.Truncated {
+		b = append(b, `,"truncated":true`...)
+		if r.ListTool != "" {
+			b = wire.AppendJSON(append(b, `,"next":{"tool":`...), r.ListTool)
+			b = wire.AppendJSON(append(b, `,"cursor":`...), show.Cursor(l.Next))
+			b = append(b, '}')
+		}
+	}
+	return &mcp.ResourceContents{MIMEType: "application/json", Text: string(append(b, "}\n"...))}, nil
+}
+
+func kind(it fileop.Item) string {
+	switch {
+	case it.Type.IsDir():
+		return "directory"
+	case it.Type.IsRegular():
+		return "file"
+	case it.Type&fs.ModeSymlink != 0:
+		return "link"
+	}
+	return "other"
+}
