@@ -30,6 +30,9 @@ type Matcher struct {
 	word bool
 	cost int // instructions of the engine
 
+	need    []literal // one of them stands in every line that matches; nil: not known
+	exact   bool      // and where it stands, it is the match (but for the borders of Word)
+	filter  *program
 	engines engines
 }
 
@@ -64,7 +67,27 @@ func Compile(pattern string, o Options) (*Matcher, error) {
 		return nil, tooComplex(err)
 	}
 	m.cost = size(tree)
+	if l, ok := only(tree); ok {
+		m.need, m.exact = []literal{l}, true
+	} else {
+		m.need = needed(tree)
+	}
+	if m.filter, err = assemble(tree, o.Word); err != nil {
+		return nil, tooComplex(err)
+	}
 	return m, nil
+}
+
+// Class tells how a pattern is searched: "literal" is compared as it is, "required" has literals of which a line must hold
+// one, "none" has no such help.
+func (m *Matcher) Class() string {
+	switch {
+	case m.exact:
+		return "literal"
+	case m.need != nil:
+		return "required"
+	}
+	return "none"
 }
 
 func invalid(detail, next string, err error) *rootbound.Error {

@@ -22,6 +22,9 @@ func (m *Matcher) part() int { return min(max(maxWork/m.cost, minPart), maxPart)
 // Line appends the matches of a line to spans, without overlap and at most 100, as regexp.FindAllIndex gives them. inParts tells that the line was
 // searched in overlapping parts, since it is too long for the pattern.
 func (m *Matcher) Line(line []byte, spans []Span) (_ []Span, inParts bool) {
+	if m.exact {
+		return m.places(line, 0, whole, maxSpans, spans), false
+	}
 	first, ok, inParts := m.first(line, whole)
 	if !ok {
 		return spans, inParts

@@ -56,8 +56,14 @@ type Stats struct {
 
 // Buffer is the memory of one worker: about 64 KiB, at most 2 MiB. The zero value is ready; it serves one Scan at a time.
 type Buffer struct {
-	data []byte
+	data   []byte
+	raw    []byte // of UTF-16
+	finder finder
+	sizes  sizes
 }
+
+// sizes are those above, or smaller ones in tests.
+type sizes struct{ first, most, overlap int }
 
 // Scan searches what r gives for m and calls hit for each line that matches, in order, until hit returns false. It reads
 // in blocks and asks ctx and o.Stop before each. Its errors are those of r, ctx and o.Stop, as they are.
@@ -66,9 +72,13 @@ func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer
 		o.MaxLine = DefaultMaxLine
 	}
 	o.Context = min(max(o.Context, 0), MaxContext)
-	if b.data == nil {
-		b.data = make([]byte, firstBlock)
+	if b.sizes == (sizes{}) {
+		b.sizes = sizes{firstBlock, maxBuffer, overlap}
 	}
+	if b.data == nil {
+		b.data = make([]byte, b.sizes.first)
+	}
+	b.finder.use(m)
 	s := scan{ctx: ctx, m: m, o: o, b: b, hit: hit, line: 1, src: source{r: r, left: -1}}
 	if o.Size > 0 {
 		s.src.left = o.Size
@@ -120,7 +130,7 @@ func (s *scan) run() error {
 			s.block(s.n, true)
 		} else if end := bytes.LastIndexByte(s.b.data[s.low:s.n], '\n'); end >= 0 {
 			s.block(s.low+end+1, false)
-		} else if maxBuffer-s.n < utf8.UTFMax {
+		} else if s.b.sizes.most-s.n < utf8.UTFMax {
 			s.partOfLine(s.n, false)
 		}
 		if s.done || s.src.eof && len(s.src.raw) == 0 {
@@ -140,11 +150,11 @@ func (s *scan) run() error {
 
 // open reads the first block, finds the encoding and tells binary files.
 func (s *scan) open() error {
-	for s.n < firstBlock && !s.src.eof {
+	for s.n < s.b.sizes.first && !s.src.eof {
 		if err := s.asked(); err != nil {
 			return err
 		}
-		s.n += s.src.take(s.b.data[s.n:firstBlock])
+		s.n += s.src.take(s.b.data[s.n:s.b.sizes.first])
 	}
 	enc, mark := sniff(s.b.data[:s.n])
 	s.stats.Encoding = enc
@@ -154,13 +164,14 @@ func (s *scan) open() error {
 		if enc == UTF16BE {
 			s.src.order = binary.BigEndian
 		}
+		s.src.room = &s.b.raw
 		s.src.raw = bytes.Clone(s.b.data[mark:s.n])
 		s.low, s.n = 0, 0
-		for s.n+4 <= firstBlock && !(s.src.eof && len(s.src.raw) == 0) {
+		for s.n+4 <= s.b.sizes.first && !(s.src.eof && len(s.src.raw) == 0) {
 			if err := s.asked(); err != nil {
 				return err
 			}
-			s.n += s.src.more(s.b.data[s.n:firstBlock])
+			s.n += s.src.more(s.b.data[s.n:s.b.sizes.first])
 		}
 	}
 	if s.src.err != nil {
@@ -188,8 +199,8 @@ func (s *scan) fill() error {
 	if err := s.asked(); err != nil {
 		return err
 	}
-	if len(s.b.data)-s.n < len(s.b.data)/4 && len(s.b.data) < maxBuffer {
-		data := make([]byte, min(2*len(s.b.data), maxBuffer))
+	if len(s.b.data)-s.n < len(s.b.data)/4 && len(s.b.data) < s.b.sizes.most {
+		data := make([]byte, min(2*len(s.b.data), s.b.sizes.most))
 		copy(data, s.b.data[:s.n])
 		s.b.data = data
 	}
@@ -217,6 +228,7 @@ func (s *scan) block(end int, eof bool) {
 		s.next, s.given = s.low, s.low
 	}
 	text := s.b.data[:end]
+	s.b.finder.begin()
 	for s.low < end && !s.done && !s.full {
 		start, stop, spans := s.find(text, s.low)
 		if start < 0 {
@@ -229,14 +241,15 @@ func (s *scan) block(end int, eof bool) {
 	s.after(text, end)
 }
 
-// find is the first line at or behind low with a match.
+// find is the first line at or behind low with a match, start -1 for none.
 func (s *scan) find(text []byte, low int) (start, end int, spans []Span) {
 	for low < len(text) {
-		start, end = lineAround(text, low, low)
-		var parts bool
-		if spans, parts = s.m.Line(text[start:end], nil); parts {
-			s.stats.InParts = true
+		if start, end = s.b.finder.next(text, low); start < 0 {
+			break
 		}
+		var parts bool
+		spans, parts = s.m.Line(text[start:end], nil)
+		s.stats.InParts = s.stats.InParts || parts
 		if len(spans) > 0 {
 			return start, end, spans
 		}
@@ -259,7 +272,7 @@ func (s *scan) show(h *Hit, line []byte, at int, spans []Span) {
 	h.Cut = at > 0 || len(shownText) < len(line)
 	kept := spans[:1]
 	for _, sp := range spans[1:] {
-		if sp.Start < from+len(shownText) {
+		if sp.Start < from+len(shownText) || from+len(shownText) == len(line) {
 			kept = append(kept, sp)
 		}
 	}
@@ -362,10 +375,8 @@ func (s *scan) partOfLine(end int, last bool) {
 		b |= atEnd
 	}
 	if !s.skip && !s.done {
-		if first, ok, _ := s.m.first(text, b); ok {
+		if spans := s.b.finder.spans(text, b); len(spans) > 0 {
 			s.skip = true
-			stop := min(len(text), first.Start+s.m.part())
-			spans := s.m.rest(text[:stop], first, borderAt(b, 0, stop, len(text)), maxSpans, nil)
 			h := Hit{Line: s.number(s.low), Offset: s.lineStart}
 			s.show(&h, text, at, spans)
 			h.Cut = true
@@ -382,7 +393,7 @@ func (s *scan) partOfLine(end int, last bool) {
 		s.next, s.given = end+1, end+1
 		return
 	}
-	keep := overlap
+	keep := s.b.sizes.overlap
 	if s.skip {
 		keep = 0
 	}

@@ -28,7 +28,8 @@ type source struct {
 	left  int64 // bytes until the end that was told, negative if none was
 	read  int64 // bytes taken from r
 	order binary.ByteOrder
-	raw   []byte // UTF-16 that is not yet decoded, in a buffer of rawSize
+	raw   []byte  // UTF-16 that is not yet decoded
+	room  *[]byte // where it is read to, of rawSize
 	eof   bool
 	err   error
 }
@@ -36,8 +37,7 @@ type source struct {
 // more reads into p, which has room for at least utf8.UTFMax bytes, and reports how many bytes came. After the last it sets eof.
 func (s *source) more(p []byte) int {
 	if s.order == nil {
-		n := s.take(p)
-		return n
+		return s.take(p)
 	}
 	n := 0
 	for {
@@ -81,10 +81,12 @@ func (s *source) unit() (r rune, used int) {
 }
 
 func (s *source) refill() {
-	buf := make([]byte, rawSize)
-	n := copy(buf, s.raw)
-	got := s.take(buf[n:])
-	s.raw = buf[:n+got]
+	if *s.room == nil {
+		*s.room = make([]byte, rawSize)
+	}
+	n := copy(*s.room, s.raw) // what is left of a character
+	got := s.take((*s.room)[n:])
+	s.raw = (*s.room)[:n+got]
 }
 
 // take is one read; it never returns 0 bytes before the end.
