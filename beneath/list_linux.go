@@ -47,6 +47,8 @@ type tree struct {
 	path   []byte
 	levels []listing
 	count  int
+	enter  func(fd int, id ObjectID) error // told of each directory before its entries are read
+	fatal  error                           // of enter: ends the walk
 }
 
 // heldLevels bounds the descriptors of one Walk. Levels further up are closed and opened again by ".." from the held one
@@ -132,6 +134,10 @@ func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step
 }
 
 func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course) error {
+	return o.traverseBy(&tree{ctx: ctx, course: c}, after, deep)
+}
+
+func (o *Object) traverseBy(t *tree, after string, deep bool) error {
 	if err := o.hold(); err != nil {
 		return err
 	}
@@ -139,7 +145,8 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
-	t := &tree{o: o, ctx: ctx, course: c, buf: make([]byte, 32<<10), path: []byte(o.at.Path)}
+	t.o, t.buf, t.path = o, make([]byte, 32<<10), []byte(o.at.Path)
+	ctx := t.ctx
 	defer t.close()
 	fd, err := openAt(o.h.fd, ".", asDir, 0)
 	if err != nil {
@@ -168,7 +175,7 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course
 			t.course.failed(n.Rel(), err)
 			continue
 		}
-		step, err := c.Visit(&n)
+		step, err := t.course.Visit(&n)
 		if err != nil {
 			return err
 		}
@@ -179,6 +186,9 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course
 			if err := t.descend(&n); err != nil {
 				if c := ended(ctx); c != nil {
 					return c
+				}
+				if t.fatal != nil {
+					return t.fatal
 				}
 				t.course.failed(n.Rel(), err)
 			}
@@ -249,7 +259,14 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 		l.sorted = t.levels[: n+1 : cap(t.levels)][n].sorted[:0]
 	}
 	l.fd, l.id, l.mark, l.cut = fd, id, mark, len(t.path)
-	if err := t.read(&l, after); err != nil {
+	var err error
+	if t.enter != nil {
+		err = t.enter(fd, id)
+	}
+	if err == nil {
+		err = t.read(&l, after)
+	}
+	if err != nil {
 		unix.Close(fd)
 		return err
 	}

@@ -223,6 +223,12 @@ func (t *Target) veiled(c beneath.Course) (beneath.Course, error) {
 	return c, err
 }
 
+// Sight judges what a watch of the object may tell, for as long as the generation is current and beyond the end of the work.
+// It holds the snapshot until its Close.
+func (t *Target) Sight() *judge.Sight {
+	return judge.NewSight(&t.j, t.use, t.grant, t.need|t.req.Need)
+}
+
 func (t *Target) keys() []beneath.Key {
 	k := []beneath.Key{t.entry.Key()}
 	if t.dest != nil {

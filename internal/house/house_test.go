@@ -214,6 +214,7 @@ var foreign = map[string][]string{
 	"authority": {"golang.org/x/sys", "golang.org/x/sync"},
 	"fileop":    {"golang.org/x/sys", "golang.org/x/sync", "golang.org/x/text", "github.com/aymanbagabas/go-udiff"},
 	"search":    {"golang.org/x/sys", "golang.org/x/sync", "golang.org/x/text", "github.com/bmatcuk/doublestar/v4"},
+	"watch":     {"golang.org/x/sys", "golang.org/x/sync"},
 	"guard":     {"golang.org/x/sys", "golang.org/x/sync", "golang.org/x/mod", "golang.org/x/text", "github.com/bmatcuk/doublestar/v4"},
 }
 

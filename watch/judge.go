@@ -1,0 +1,385 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// take follows one notice.
+func (x *Watch) take(n beneath.Notice) {
+	k := x.nodes.find(n.ID)
+	switch {
+	case k == none:
+		if n.What&(beneath.SelfMoved|beneath.SelfGone|beneath.Forgotten) != 0 && slices.Contains(x.above, n.ID) {
+			x.check(n.What)
+		}
+		return
+	case n.What&beneath.Forgotten != 0:
+		x.forgotten(k)
+		return
+	case n.Name == "":
+		switch {
+		case n.What&(beneath.SelfMoved|beneath.SelfGone) == 0:
+			if k != 0 || x.name != "" {
+				return // its parent was told too
+			}
+		case k == 0:
+			x.check(n.What)
+			return
+		default:
+			if d, _ := x.resolve(k); d != nil {
+				d.Close()
+			}
+			return
+		}
+	case x.name != "" && n.Name != x.name:
+		return
+	}
+	d, err := x.resolve(k)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	x.lastSeen = n.What
+	if n.Dir && x.tree && n.Name != "" && n.What&(beneath.Made|beneath.MovedTo|beneath.Attributes) != 0 {
+		x.appear(d, k, n)
+	}
+	x.offerAt(d, k, spot{n.ID, n.Name}, n.Dir)
+}
+
+// forgotten follows the end of a watch that was not removed by this one: its object is gone, or was never told from one
+// that is.
+func (x *Watch) forgotten(k int32) {
+	if k == 0 {
+		x.end(rootbound.NotFound)
+		return
+	}
+	parent, name := x.nodes.all[k].parent, x.nodes.all[k].name
+	id := x.nodes.all[parent].id
+	x.drop(k)
+	if d, err := x.resolve(parent); err == nil {
+		x.appear(d, parent, beneath.Notice{ID: id, What: beneath.Made, Name: name, Dir: true})
+		d.Close()
+	}
+}
+
+// resolve opens the directory of a node anew, from the root. If it is not there any more, the node and all below it are
+// forgotten.
+func (x *Watch) resolve(k int32) (*beneath.Object, error) {
+	d, err := x.open(k)
+	if err == nil && x.nodes.is(k, d.Info().ID) {
+		return d, nil
+	}
+	if err == nil {
+		d.Close()
+		err = &rootbound.Error{Reason: rootbound.MovedOut}
+	}
+	switch {
+	case passing(err):
+		x.doubt()
+	case !elsewhere(err):
+	case k != 0:
+		x.drop(k)
+	case rootbound.ReasonOf(err) == rootbound.NotFound:
+		x.end(rootbound.NotFound)
+	default:
+		x.end(rootbound.MovedOut)
+	}
+	return nil, err
+}
+
+// elsewhere tells an object that is not where it was from one that cannot be looked at.
+func elsewhere(err error) bool {
+	switch rootbound.ReasonOf(err) {
+	case rootbound.NotFound, rootbound.MovedOut, rootbound.NotADirectory, rootbound.PathUnresolvable, rootbound.OutsideRoot,
+		rootbound.SpecialFile, rootbound.RuleDenied:
+		return true
+	}
+	return false
+}
+
+// passing reports an error that says nothing of the object: too many open files and the like.
+func passing(err error) bool {
+	e, ok := err.(*rootbound.Error)
+	return ok && e.Retryable
+}
+
+// doubt has everything looked at and read again a little later.
+func (x *Watch) doubt() {
+	x.unsure = true
+	x.pend.unsure(time.Now())
+}
+
+func (x *Watch) open(k int32) (*beneath.Object, error) {
+	if x.name != "" {
+		return x.place.Above(x.place.Depth() - 1)
+	}
+	return x.place.Open(x.nodes.path(k, ""), beneath.Handle)
+}
+
+// offer judges a spot and tells it, now or later.
+func (x *Watch) offer(s spot, dir bool) {
+	k := x.nodes.find(s.id)
+	if k == none {
+		return
+	}
+	if d, err := x.resolve(k); err == nil {
+		x.offerAt(d, k, s, dir)
+		d.Close()
+	}
+}
+
+// offerAt is offer with the directory in hand.
+func (x *Watch) offerAt(d *beneath.Object, k int32, s spot, dir bool) {
+	e, err := x.judge(d, k, s.name, dir)
+	switch {
+	case ended(err):
+		x.hold(s, dir)
+		return
+	case passing(err):
+		x.doubt()
+		return
+	case err != nil:
+		return
+	case x.collapse:
+		x.any = true
+		return
+	case e.Kind == Gone && x.name != "":
+		if x.missing.IsZero() {
+			x.missing = time.Now().Add(max(x.pend.size, graceTime))
+		}
+		return
+	}
+	x.missing = time.Time{}
+	switch x.pend.offer(s, dir, time.Now()) {
+	case tellNow:
+		if !x.tell(e) {
+			x.hold(s, dir)
+		}
+	case tellAll:
+		x.tellAll()
+	}
+}
+
+// graceTime is the least time for which a watched file may be missing: editors move a file away and write another.
+const graceTime = 50 * time.Millisecond
+
+// hold keeps what could not be told for the next Sight.
+func (x *Watch) hold(s spot, dir bool) {
+	if len(x.held) < x.pend.limit {
+		x.held = append(x.held, hold{s, dir})
+	} else {
+		x.unsure = true
+	}
+}
+
+// ended reports that a generation is over, which is for whoever suspends to follow.
+func ended(err error) bool {
+	switch rootbound.ReasonOf(err) {
+	case rootbound.GenerationStale, rootbound.RevokedByUser:
+		return true
+	}
+	return false
+}
+
+// judge makes the event of an entry of d, or of d itself, if it may be told.
+func (x *Watch) judge(d *beneath.Object, k int32, name string, dir bool) (Event, error) {
+	ev := Event{Kind: Changed}
+	if name == "" {
+		err := x.see.Sees(d, "", nil, true)
+		if err != nil && k == 0 {
+			x.refused(err)
+		}
+		return ev, err
+	}
+	if x.name == "" {
+		ev.Rel = x.nodes.path(k, name)
+	}
+	e, err := d.Entry(name)
+	if err != nil {
+		return Event{}, err
+	}
+	defer e.Close()
+	var info *beneath.Info
+	switch i, err := e.Lstat(); {
+	case err == nil:
+		info, dir = &i, i.Mode.IsDir()
+	case rootbound.ReasonOf(err) == rootbound.NotFound:
+		ev.Kind = Gone
+	default:
+		return Event{}, err
+	}
+	if err := x.see.Sees(d, name, info, dir); err != nil {
+		if k == 0 && !ended(err) {
+			if err := x.see.Sees(d, x.name, nil, x.name == ""); err != nil {
+				x.refused(err)
+			}
+		}
+		return Event{}, err
+	}
+	return ev, nil
+}
+
+// refused ends the watch of an object that may not be seen any more.
+func (x *Watch) refused(err error) {
+	if r := rootbound.ReasonOf(err); !ended(err) && !passing(err) && r != rootbound.IOError && r != "" {
+		x.end(r)
+	}
+}
+
+// check looks whether the watched object is still where it was, after something on the way to it moved.
+func (x *Watch) check(what beneath.What) {
+	d, err := x.open(0)
+	if err == nil {
+		defer d.Close()
+		if x.nodes.is(0, d.Info().ID) {
+			if err := x.see.Sees(d, x.name, nil, x.name == ""); err != nil {
+				x.refused(err)
+			}
+			return
+		}
+	}
+	switch {
+	case passing(err):
+		x.doubt()
+	case what&beneath.SelfMoved == 0 && rootbound.ReasonOf(err) == rootbound.NotFound:
+		x.end(rootbound.NotFound)
+	default:
+		x.end(rootbound.MovedOut)
+	}
+}
+
+// overflow tells that all must be read again, if the object itself may be seen.
+func (x *Watch) overflow() {
+	d, err := x.resolve(0)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	switch _, err := x.judge(d, 0, x.name, x.name == ""); {
+	case ended(err):
+		x.unsure = true
+	case passing(err):
+		x.doubt()
+	case err != nil:
+	case x.collapse:
+		x.any = true
+	default:
+		x.pend.overflow(time.Now())
+		x.tellAll()
+	}
+}
+
+func (x *Watch) tellAll() {
+	if !x.tell(Event{Kind: Overflow}) {
+		x.unsure = true
+	}
+}
+
+// closeWindows tells what came in windows that are over, as it is now.
+func (x *Watch) closeWindows() {
+	now := time.Now()
+	late, all := x.pend.due(now)
+	if all {
+		x.rescan()
+		x.overflow()
+	}
+	for _, o := range late {
+		x.offer(o.spot, o.dir)
+	}
+	if !x.missing.IsZero() && !x.missing.After(now) {
+		x.missed()
+	}
+}
+
+// missed ends the watch of a file that has not come back.
+func (x *Watch) missed() {
+	x.missing = time.Time{}
+	d, err := x.resolve(0)
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	e, err := x.judge(d, 0, x.name, false)
+	switch {
+	case err != nil:
+	case e.Kind != Gone:
+		x.offerAt(d, 0, spot{x.top(), x.name}, false)
+	case x.lastSeen&beneath.MovedFrom != 0:
+		x.end(rootbound.MovedOut)
+	default:
+		x.end(rootbound.NotFound)
+	}
+}
+
+// renew takes over another place and Sight and begins to collapse what happened.
+func (x *Watch) renew(r *renewal) {
+	x.see.Close()
+	x.place.Close()
+	x.place, x.see = r.place, r.see
+	x.collapse = true
+	late, all := x.pend.all()
+	x.any = x.any || all || x.unsure
+	held := x.held
+	x.held, x.unsure = nil, true
+	x.rescan()
+	for _, o := range late {
+		x.offer(o.spot, o.dir)
+	}
+	for _, h := range held {
+		x.offer(h.spot, h.dir)
+	}
+}
+
+// appear takes up a directory that is new at a place. What is in it already is told.
+func (x *Watch) appear(d *beneath.Object, k int32, n beneath.Notice) {
+	e, err := d.Entry(n.Name)
+	if err != nil {
+		return
+	}
+	defer e.Close()
+	o, err := e.Open(beneath.Dir)
+	if passing(err) {
+		x.doubt()
+	}
+	if err != nil {
+		return
+	}
+	defer o.Close()
+	i := o.Info()
+	if x.see.Sees(d, n.Name, &i, true) != nil {
+		return
+	}
+	found := &finds{most: x.pend.limit}
+	err = x.undisturbed(func() error {
+		if n.What&(beneath.Made|beneath.MovedTo) == 0 { // only its attributes changed: it may be readable now
+			id, err := x.w.n.Add(o)
+			if c := x.nodes.find(id); err != nil || c != none && x.nodes.all[c].parent == k && x.nodes.all[c].name == n.Name {
+				return err
+			}
+		}
+		return x.scan(context.Background(), o, k, n.Name, found)
+	})
+	x.failed(err)
+	for _, h := range found.list {
+		x.offer(h.spot, h.dir)
+	}
+	if found.more {
+		x.pend.unsure(time.Now())
+	}
+}
+
+// failed ends the watch at a limit: half a tree would be silence.
+func (x *Watch) failed(err error) {
+	switch r := rootbound.ReasonOf(err); {
+	case err == nil:
+	case r == rootbound.LimitReached:
+		x.end(r)
+	case passing(err):
+		x.doubt()
+	}
+}

@@ -1,0 +1,329 @@
+// Package watch tells what changes below held directories, on handles and by inotify(7).
+//
+// A Watcher is one inotify instance and one goroutine that reads it. A Watch is of one object: a file, which is watched
+// by its directory so that an atomic replacement is seen, a directory, or a directory with all that is below it. No
+// descriptor stays open for a directory that is watched. What is remembered of each is who it is, its parent and its
+// name; when the kernel reports something there, the place is resolved again from the held root of the watch, and only if
+// that very directory is found there, and the watch's Sight lets the name be seen, is anything told. So a directory that
+// was moved out of the root, or whose name leads somewhere else by now, tells nothing, and what a Sight hides is neither
+// told nor counted.
+//
+// Directories that appear are watched first and listed then, so what appears in them in between is told. Notices may be
+// told twice and may be told for something that is as it was before; none is left out without Overflow, after which
+// whoever listens reads again what he wants to know.
+//
+// Not every file system has such notices: procfs and the like have none, and a network file system reports only what this
+// machine does. A file that is changed by another of its names (hard link) outside what is watched is not reported.
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+)
+
+// Kind is what an Event tells.
+type Kind uint8
+
+// The kinds of events.
+const (
+	Changed  Kind = iota + 1 // made, moved there, written, or its attributes changed
+	Gone                     // nothing has this name any more
+	Overflow                 // more happened than could be told one by one: read again. Rel is ""
+	Ended                    // the last event of this watch; Why tells the reason. Rel is ""
+)
+
+// Event is one change. It says that there is something to look at, not what: whoever looks is judged like anybody.
+type Event struct {
+	Rel  string // below the watched object, "" for that itself
+	Kind Kind
+	Why  rootbound.Reason // Ended: not_found, moved_out, limit_reached, or why the Sight refuses the object itself
+}
+
+// Sight decides what a watch may tell; guard.Target.Sight makes one. Its methods are called by one goroutine at a time.
+type Sight interface {
+	// Sees is nil if the entry name of the directory dir may be told of; name is "" for dir itself. info describes the
+	// entry, nil if there is none any more; then dir says whether it was a directory.
+	Sees(dir *beneath.Object, name string, info *beneath.Info, isDir bool) error
+	// Below gives what Sees says of the entries of a walk below dir.
+	Below(dir *beneath.Object) (func(*beneath.Node) bool, error)
+	// Close is called once, when the watch does not need it any more.
+	Close()
+}
+
+// Options of a Watcher. The zero value takes the defaults.
+type Options struct {
+	Window      time.Duration // how long what was told of one path is not told again; default 50 ms, negative: at once each time
+	Pending     int           // how many paths of one watch may be in their window; more become Overflow. Default 4,096
+	Queue       int           // notices of one watch that wait to be judged; more become Overflow. Default 16,384
+	Directories int           // of one watch; 0: what fs.inotify.max_user_watches leaves
+}
+
+// Watcher is one inotify instance. Safe for concurrent use.
+type Watcher struct {
+	opt Options
+	n   *beneath.Notifier
+	wg  sync.WaitGroup // the reader, and the goroutines of watches
+
+	mu      sync.Mutex
+	closed  bool
+	deaf    bool // the reader has ended
+	next    uint32
+	watches map[uint32]*Watch
+	owners  table                        // of each directory: the number of its watch, or shared
+	shared  map[beneath.WatchID][]uint32 // where there are several
+	adding  int                          // who is adding watches now
+	dead    map[beneath.WatchID]bool     // removed; true: and the kernel has said so. Kept while somebody adds
+	drained map[beneath.WatchID]chan struct{}
+}
+
+const shared = ^uint32(0)
+
+// New makes a Watcher. limit_reached where this user may have no more inotify instances; io_error where the system has no
+// inotify (Detail "not supported") or no /proc to name held directories by.
+func New(o Options) (*Watcher, error) {
+	if o.Window == 0 {
+		o.Window = 50 * time.Millisecond
+	}
+	if o.Pending <= 0 {
+		o.Pending = 4096
+	}
+	if o.Queue <= 0 {
+		o.Queue = 16_384
+	}
+	n, err := beneath.NewNotifier()
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, shared: map[beneath.WatchID][]uint32{},
+		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
+	w.wg.Go(w.read)
+	return w, nil
+}
+
+// Close ends all watches, without an event, and returns when no function of theirs runs any more. Not to be called by
+// such a function.
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	w.closed = true
+	all := make([]*Watch, 0, len(w.watches))
+	for _, x := range w.watches {
+		all = append(all, x)
+	}
+	w.undrained()
+	w.mu.Unlock()
+	_ = w.n.Close()
+	for _, x := range all {
+		x.Close()
+	}
+	w.wg.Wait()
+}
+
+// Add watches o, which may be closed when it returns. tree: with all directories below it. see decides what is told (nil:
+// all that is beneath o); it is closed with the watch, also if Add fails. f is told one event at a time, on a goroutine of
+// the watch, from when Add returns; it must not block.
+//
+// limit_reached: no more watches; nothing is left of this one then. Other errors: those of opening, and cancelled.
+func (w *Watcher) Add(ctx context.Context, o *beneath.Object, tree bool, see Sight, f func(Event)) (*Watch, error) {
+	if see == nil {
+		see = everything{}
+	}
+	x := &Watch{w: w, tree: tree, see: see, f: f, place: o.Place(), object: o.Info().ID, path: o.At().Path}
+	x.cond.L = &x.mu
+	x.pend.init(w.opt.Window, w.opt.Pending)
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		x.see.Close()
+		x.place.Close()
+		return nil, closed()
+	}
+	w.next++
+	for w.next == 0 || w.next == shared || w.watches[w.next] != nil {
+		w.next++
+	}
+	x.id = w.next
+	w.watches[x.id] = x
+	w.wg.Add(1) // Close waits for it
+	w.mu.Unlock()
+	defer w.wg.Done()
+	if err := x.begin(ctx, o); err != nil {
+		x.finish()
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.started = true
+	x.wake()
+	return x, nil
+}
+
+func closed() error {
+	return &rootbound.Error{Reason: rootbound.Cancelled, Detail: "the watcher is closed"}
+}
+
+// read hands on notices until the instance is closed.
+func (w *Watcher) read() {
+	for w.n.Next(w.dispatch) == nil {
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deaf = true
+	w.undrained()
+	if w.closed {
+		return
+	}
+	for _, x := range w.watches {
+		x.queue(beneath.Notice{What: beneath.Lost})
+	}
+}
+
+// undrained lets everybody go on who waits for the reader.
+func (w *Watcher) undrained() {
+	for id, c := range w.drained {
+		close(c)
+		delete(w.drained, id)
+	}
+}
+
+func (w *Watcher) dispatch(n beneath.Notice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n.What&beneath.Lost != 0 {
+		for id := range w.dead {
+			w.forgotten(id)
+		}
+		w.undrained()
+		for _, x := range w.watches {
+			x.queue(n)
+		}
+		return
+	}
+	switch owner, _ := w.owners.get(n.ID); owner {
+	case 0: // removed, or about to be linked by who lists the directory after that
+	case shared:
+		for _, id := range w.shared[n.ID] {
+			w.watches[id].queue(n)
+		}
+	default:
+		w.watches[owner].queue(n)
+	}
+	if n.What&beneath.Forgotten != 0 {
+		w.owners.delete(n.ID)
+		delete(w.shared, n.ID)
+		w.forgotten(n.ID)
+		if c := w.drained[n.ID]; c != nil {
+			close(c)
+			delete(w.drained, n.ID)
+		}
+	}
+}
+
+// forgotten: the kernel will say no more of id, which may be what somebody who adds was just given.
+func (w *Watcher) forgotten(id beneath.WatchID) {
+	if w.adding > 0 {
+		w.dead[id] = true
+	} else {
+		delete(w.dead, id)
+	}
+}
+
+// add brackets the adding of watches. What is linked in between and turns out to be dead must be added again.
+func (w *Watcher) add(f func() error) error {
+	w.mu.Lock()
+	w.adding++
+	w.mu.Unlock()
+	err := f()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.adding--; w.adding == 0 {
+		for id, gone := range w.dead {
+			if gone {
+				delete(w.dead, id)
+			}
+		}
+	}
+	return err
+}
+
+// link makes x an owner of a directory that was just added; false if another owner has removed it meanwhile.
+func (w *Watcher) link(id beneath.WatchID, x *Watch) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.dead[id]; ok {
+		return false
+	}
+	switch owner, _ := w.owners.get(id); owner {
+	case 0:
+		w.owners.set(id, x.id)
+	case shared:
+		w.shared[id] = append(w.shared[id], x.id)
+	default:
+		w.owners.set(id, shared)
+		w.shared[id] = []uint32{owner, x.id}
+	}
+	return true
+}
+
+// unlink takes x from the owners of a directory, and removes the watch with the last of them.
+func (w *Watcher) unlink(id beneath.WatchID, x *Watch, wait bool) {
+	if drained := w.disown(id, x, wait); drained != nil {
+		<-drained
+	}
+}
+
+// drainEach is after how many removals one waits for the reader: each adds a notice to a queue that is bounded.
+const drainEach = 1024
+
+func (w *Watcher) disown(id beneath.WatchID, x *Watch, wait bool) (drained chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch owner, _ := w.owners.get(id); owner {
+	case x.id:
+		w.owners.delete(id)
+	case shared:
+		left := w.shared[id]
+		for i, o := range left {
+			if o == x.id {
+				left[i] = left[len(left)-1]
+				left = left[:len(left)-1]
+				break
+			}
+		}
+		if w.shared[id] = left; len(left) > 0 {
+			return nil
+		}
+		w.owners.delete(id)
+		delete(w.shared, id)
+	default:
+		return nil
+	}
+	if w.closed || w.deaf {
+		return nil
+	}
+	w.dead[id] = false
+	if wait {
+		drained = make(chan struct{})
+		w.drained[id] = drained
+	}
+	w.n.Remove(id) // no I/O: it frees the mark
+	return drained
+}
+
+// everything is the Sight of a watch that has none.
+type everything struct{}
+
+func (everything) Sees(*beneath.Object, string, *beneath.Info, bool) error { return nil }
+func (everything) Below(*beneath.Object) (func(*beneath.Node) bool, error) {
+	return func(*beneath.Node) bool { return true }, nil
+}
+func (everything) Close() {}
+
+func (w *Watcher) deafened() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.deaf
+}
