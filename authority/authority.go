@@ -26,7 +26,8 @@
 //
 // Lock order: the flight (one at a time, see flight.go), then Authority.mu, then Ceiling.mu; entry locks of other rooms
 // come after all three are released, leases innermost. A change of the ceiling takes every Authority.mu. No mutex is held over I/O on a client's path, a wait or a
-// callback. Options.Drop runs inside the flight and must not acquire; Options.Note runs outside all locks, one event at
+// callback. Options.Drop runs inside the flight and must not acquire, Options.Mark where a generation is ended; Options.Note
+// runs outside all locks, one event at
 // a time and in order.
 package authority
 
@@ -101,7 +102,17 @@ type Options struct {
 	AllowWide      bool                                   // --allow-wide-roots
 	ClientProject  rootbound.Project                      // mode client: rights, rules and policies of each root
 	Note           func(Event)                            // must not call back
-	Drop           func(old, next *Snapshot)              // before next is visible, or next nil at the end; must not call Acquire
+
+	// Mark is told that a generation has ended, before anything that comes later is looked at: what was made for it is
+	// suspended from here on. It may come after the Drop of a later generation, which it does not concern. It must not
+	// block or call back.
+	Mark func(authority string, ended rootbound.Generation)
+
+	// Drop is told of the next generation before it is visible, so that what cannot go on in it is gone by then; next nil:
+	// there is none, the authority is closed. Handles of old may be closed. Where requests bring their own roots
+	// (2026-07-28) next is what one gets that brings none, which may be no grants at all. Another event may overtake next:
+	// then it is never visible, and another Drop follows. It must not call Acquire.
+	Drop func(old, next *Snapshot)
 }
 
 const (

@@ -105,6 +105,9 @@ func (a *Authority) retire(why rootbound.Reason) (end func()) {
 	a.life, a.cur, a.old = nil, nil, l
 	return func() {
 		l.end(&rootbound.Error{Reason: why, Retryable: why == rootbound.GenerationStale})
+		if a.opt.Mark != nil {
+			a.opt.Mark(a.id, l.gen)
+		}
 		if s != nil {
 			s.release()
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
 )
 
 // AcquireWith is Acquire for a request that brought its own answer (2026-07-28): a snapshot for this call that shares the
@@ -120,19 +121,31 @@ func (a *Authority) renew(ctx, limited context.Context) (err error) {
 	defer a.landing(time.Now(), ctx, limited, &err)()
 	a.mu.Lock()
 	end := a.retire(rootbound.GenerationStale)
-	epoch := a.epoch
+	epoch, shown, gen := a.epoch, a.shown, a.gen+1
 	a.mu.Unlock()
 	end()
 	if err := a.settled(limited); err != nil {
 		return first(ended(ctx), err)
 	}
+	version := a.ceiling.pins.Version()
+	if a.opt.Drop != nil {
+		d := a.draft(context.WithoutCancel(ctx), situation{})
+		next := d.s
+		if next == nil {
+			next = &Snapshot{Authority: a.id, Mode: a.opt.Mode, Set: beneath.NewSet(nil, nil)}
+		}
+		next.Generation = gen
+		a.opt.Drop(shown, next)
+		d.discard()
+		shown = next
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.epoch != epoch {
+	if a.epoch != epoch || a.ceiling.pins.Version() != version {
 		return errOvertaken
 	}
-	a.begin(a.ceiling.pins.Version())
-	a.err = nil
+	a.begin(version)
+	a.shown, a.err = shown, nil
 	return nil
 }
 

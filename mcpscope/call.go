@@ -21,6 +21,8 @@ type call struct {
 
 	target  target
 	party   *party
+	during  context.Context // ends with the request and its party
+	lasting bool            // goes on beyond its generation
 	origin  rootbound.Origin
 	use     *authority.Use
 	asked   bool // modern: the roots of this call came with it
@@ -51,6 +53,7 @@ func (c *call) serve(ctx context.Context) (mcp.Result, error) {
 	c.origin = c.describe()
 	ctx, done := s.begin(ctx, c)
 	defer done()
+	c.during = ctx
 
 	switch c.handling {
 	case asks:
@@ -104,17 +107,9 @@ func (c *call) scoped(ctx context.Context) (mcp.Result, error) {
 	return c.held(ctx, err)
 }
 
-// passive takes what is current without asking. In the modern era nothing is current but what needs no answer: the
-// ceiling, for a request whose roots would not be asked.
+// passive takes what is current without asking.
 func (c *call) passive(ctx context.Context) (err error) {
-	switch {
-	case c.party.session != nil:
-		c.use, err = c.party.auth.Current()
-	case c.wouldAsk() || c.scope.opt.Mode == authority.Require:
-		err = &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "roots are not asked for this method"}
-	default:
-		c.use, err = c.party.auth.AcquireWith(ctx, authority.Capability{}, nil)
-	}
+	c.use, err = c.standing().current(ctx)
 	return err
 }
 
@@ -139,7 +134,7 @@ func (c *call) held(ctx context.Context, err error) (mcp.Result, error) {
 		keepPrivate(res)
 	}
 	// The reply is handed over now: the last check of a read (contract §4.3). What was committed is reported as done.
-	if stale := c.use.Stale(); stale != nil && !c.use.Committed() {
+	if stale := c.use.Stale(); stale != nil && !c.use.Committed() && !c.lasting {
 		return c.refuse(ctx, c.overtaken(refusalOf(stale)))
 	}
 	return splice(res), err

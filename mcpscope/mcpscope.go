@@ -78,7 +78,8 @@ type Options struct {
 	Server    decision.Server // identity written into each of them
 	Transport string          // "stdio" (default), "http" or "memory": for the record only
 
-	Drop  func(old, next *authority.Snapshot)            // before next is visible; must not call back
+	Mark  func(id string, ended rootbound.Generation)    // see authority.Options; must not block or call back
+	Drop  func(old, next *authority.Snapshot)            // before next is visible, see authority.Options; must not call back
 	Panic func(incident string, value any, stack []byte) // a handler panicked; nil: not told
 }
 

@@ -95,7 +95,7 @@ func (s *Scope) newPartyLocked(ss *mcp.ServerSession, principal string) *party {
 	}
 	o := authority.Options{
 		Mode: s.opt.Mode, Timeout: s.opt.Timeout, EmptyIsCeiling: s.opt.EmptyIsCeiling, AllowWide: s.opt.AllowWide,
-		ClientProject: s.opt.ClientProject, Drop: s.opt.Drop, Note: p.note,
+		ClientProject: s.opt.ClientProject, Mark: s.opt.Mark, Drop: s.opt.Drop, Note: p.note,
 	}
 	if ss != nil {
 		p.describeSession()
