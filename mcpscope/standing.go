@@ -41,6 +41,9 @@ func (st *Standing) Authority() string { return st.party.auth.ID() }
 // these are what the request would have to bring.
 func (st *Standing) Blind() bool { return st.blind }
 
+// Legacy reports that the request came by a session that was initialised as legacy.
+func (st *Standing) Legacy() bool { return st.party.session != nil }
+
 // Ended is closed when the session or principal is gone, or the scope is closed.
 func (st *Standing) Ended() <-chan struct{} { return st.party.end.Done() }
 

@@ -1,0 +1,178 @@
+package subscribe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// Watch is what Options.Watch started.
+type Watch interface{ Close() }
+
+// Options of a Hub.
+type Options struct {
+	// Watch watches what a target reached, a directory with all that is below it. told gets the path of what changed, below
+	// the target and "" for itself; ended: nothing more will be told. It is called on one goroutine at a time, may be called
+	// before Watch returns, and does not block. Errors are *rootbound.Error; only limit_reached reaches the client.
+	// Required.
+	Watch func(ctx context.Context, t *guard.Target, told func(rel string, ended bool)) (Watch, error)
+
+	Subscriptions int // of one session or listen: 1,000
+	Listens       int // of one session or principal at a time: 100
+}
+
+// Hub keeps the subscriptions of one server. Safe for concurrent use.
+type Hub struct {
+	opt   Options
+	guard *guard.Guard
+	scope *mcpscope.Scope
+	tap   tap
+
+	mu       sync.Mutex
+	closed   bool
+	groups   map[string]*group // by authority
+	sessions map[*mcp.ServerSession]*stream
+	running  sync.WaitGroup // one goroutine a legacy session, and listens
+}
+
+// New makes a Hub. Give its Mark and Drop to the scope, then Add it to the server.
+func New(o Options) *Hub {
+	if o.Subscriptions <= 0 {
+		o.Subscriptions = 1000
+	}
+	if o.Listens <= 0 {
+		o.Listens = 100
+	}
+	return &Hub{opt: o, groups: map[string]*group{}, sessions: map[*mcp.ServerSession]*stream{}}
+}
+
+// Add puts the handlers on the server. Call it before the scope's middleware is added, which must stay outermost. The
+// server should advertise the capability resources with subscribe and listChanged.
+func (h *Hub) Add(server *mcp.Server, g *guard.Guard, s *mcpscope.Scope) {
+	h.guard, h.scope = g, s
+	h.tap.server = server
+	h.tap.changed = h.listChanged
+	server.AddSendingMiddleware(h.tap.sending)
+	server.AddReceivingMiddleware(h.receiving)
+}
+
+// Mark suspends the subscriptions of an authority whose generation has ended. See authority.Options.
+func (h *Hub) Mark(id string, ended rootbound.Generation) {
+	if g := h.group(id); g != nil {
+		g.suspend(ended)
+	}
+}
+
+// Drop decides what goes on in the next generation. See authority.Options.
+func (h *Hub) Drop(old, next *authority.Snapshot) {
+	switch {
+	case next != nil:
+		if g := h.group(next.Authority); g != nil {
+			g.resume(next, old != nil)
+		}
+	case old != nil:
+		if g := h.group(old.Authority); g != nil {
+			g.end()
+		}
+	}
+}
+
+// Close ends all listens with their result and all subscriptions, and waits for what runs until ctx ends: a goroutine
+// that writes to a client which does not read ends with that client's connection.
+func (h *Hub) Close(ctx context.Context) error {
+	h.mu.Lock()
+	h.closed = true
+	all := make([]*group, 0, len(h.groups))
+	for _, g := range h.groups {
+		all = append(all, g)
+	}
+	h.mu.Unlock()
+	for _, g := range all {
+		g.end()
+	}
+	h.tap.close()
+	done := make(chan struct{})
+	go func() { h.running.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Count tells how many listens and legacy sessions there are, and how many subscriptions.
+func (h *Hub) Count() (streams, subscriptions int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups {
+		for _, st := range g.all() {
+			streams++
+			subscriptions += st.count()
+		}
+	}
+	return streams, subscriptions
+}
+
+func (h *Hub) group(id string) *group {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.groups[id]
+}
+
+// join adds a stream to the group of its authority, unless the hub is closed or there are too many listens.
+func (h *Hub) join(st *stream) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errClosing
+	}
+	id := st.standing.Authority()
+	g := h.groups[id]
+	if g == nil {
+		g = &group{streams: map[*stream]bool{}}
+		h.groups[id] = g
+	}
+	if !g.add(st, h.opt.Listens) {
+		return &rootbound.Error{Reason: rootbound.LimitReached, Detail: "too many listens at once", Next: "End one of them, or listen to more resources with one."}
+	}
+	st.group = g
+	h.running.Add(1)
+	return nil
+}
+
+// leave is called once for each join.
+func (h *Hub) leave(st *stream) {
+	st.close()
+	h.mu.Lock()
+	if st.group.remove(st) {
+		delete(h.groups, st.standing.Authority())
+	}
+	if h.sessions[st.session] == st {
+		delete(h.sessions, st.session)
+	}
+	h.mu.Unlock()
+	h.running.Done()
+}
+
+// listChanged is told by the tap that the server's own lists changed.
+func (h *Hub) listChanged(k kinds) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, g := range h.groups {
+		for _, st := range g.all() {
+			if st.listen() {
+				st.changed(k)
+			}
+		}
+	}
+}
+
+var errClosing = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is closing"}
