@@ -89,6 +89,7 @@ var imports = map[string][]string{
 	"mcpfs/form":            {"guard", "mcpscope", "mcpfs/wire"},
 	"mcpfs/show":            {"fileop", "mcpfs/wire"},
 	"mcpfs/resource":        {"guard", "mcpscope", "fileop", "fileop/text", "mcpfs/cache", "mcpfs/show", "mcpfs/wire"},
+	"mcpfs/subscribe":       {"guard", "mcpscope", "authority", "beneath", "mcpfs/resource"},
 	"mcpfs/wire":            {"mcpscope"},
 	"internal/config":       {"internal/config/held", "internal/config/source"},
 	"internal/config/held":  {},
