@@ -1,0 +1,203 @@
+package search
+
+import (
+	"errors"
+	"io"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/search/ignore"
+)
+
+// Above shows the directories above the one that is walked, down from the top of its project: *guard.Target.
+type Above interface {
+	Above(visit func(dir string, open func(name string) (*beneath.Object, error)) error) (rel string, err error)
+}
+
+// Ignores goes along with a walk and tells what the .gitignore and .ignore files on its way leave out, those above the
+// directory that is walked included. The directory itself was asked for by name, so it is walked whatever they say of it.
+// What git keeps for itself, .git, is left out too. The files are opened by the held handle of their directory, never
+// through a link, and only where the walk would show and read them; one that passes a bound of package ignore, or cannot be
+// read, counts as if it were not there and is told by Unread.
+//
+// Not safe for concurrent use: all methods are for the goroutine of the walk.
+type Ignores struct {
+	prefix string // of the directory that is walked, from the top
+	above  *ignore.Stack
+	levels []ignoreLevel
+	buf    []byte
+	unread Unread
+}
+
+// Unread names ignore files that could not be honoured.
+type Unread struct {
+	Paths []string // from the top of the project, at most MaxSkips
+	Count int
+}
+
+type ignoreLevel struct {
+	stack *ignore.Stack
+	dir   string // from the top; only where the stack is not empty
+}
+
+// NewIgnores reads the files above w; nil has nothing above it. Errors: those of Above.
+func NewIgnores(w Above) (*Ignores, error) {
+	x := &Ignores{}
+	if w == nil {
+		return x, nil
+	}
+	var err error
+	x.prefix, err = w.Above(func(dir string, open func(string) (*beneath.Object, error)) error {
+		git, err := x.list(dir, ignore.Git, open)
+		if err != nil {
+			return err
+		}
+		own, err := x.list(dir, ignore.Own, open)
+		if err != nil {
+			return err
+		}
+		x.above = x.above.Push(dir, git, own)
+		return nil
+	})
+	return x, err
+}
+
+// Course puts x into a walk: its Enter and Leave, and entries that are left out do not reach its Visit.
+func (x *Ignores) Course(c beneath.Course) beneath.Course {
+	visit, enter, leave := c.Visit, c.Enter, c.Leave
+	c.Enter = func(d *beneath.Directory) {
+		x.Enter(d)
+		if enter != nil {
+			enter(d)
+		}
+	}
+	c.Leave = func() {
+		x.Leave()
+		if leave != nil {
+			leave()
+		}
+	}
+	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
+		if x.Out(n) {
+			return beneath.Over, nil
+		}
+		return visit(n)
+	}
+	return c
+}
+
+// Enter reads the files of a directory: Course.Enter.
+func (x *Ignores) Enter(d *beneath.Directory) {
+	above := x.above
+	if n := len(x.levels); n > 0 {
+		above = x.levels[n-1].stack
+	}
+	rel := "" // a path is worth its price only where there are rules
+	at := func() string {
+		if rel == "" {
+			rel = join(x.prefix, d.Rel())
+		}
+		return rel
+	}
+	git, _ := x.listAt(at, ignore.Git, d.Open) // whoever ends the walk is told elsewhere
+	own, _ := x.listAt(at, ignore.Own, d.Open)
+	l := ignoreLevel{stack: above}
+	if git.Len() > 0 || own.Len() > 0 {
+		l.stack = above.Push(at(), git, own)
+	}
+	if l.stack != nil {
+		l.dir = at()
+	}
+	x.levels = append(x.levels, l)
+}
+
+// Leave ends the directory that was entered last: Course.Leave.
+func (x *Ignores) Leave() { x.levels = x.levels[:len(x.levels)-1] }
+
+// Out reports whether an entry of the directory that was entered last is left out, with what lies below it.
+func (x *Ignores) Out(n *beneath.Node) bool { return x.OutName(n.Name(), n.Type().IsDir()) }
+
+// OutName is Out of an entry by its name; dir says that it is a directory.
+func (x *Ignores) OutName(name string, dir bool) bool {
+	if name == ".git" {
+		return true
+	}
+	l := &x.levels[len(x.levels)-1]
+	return l.stack != nil && l.stack.MatchName(l.dir, name, dir)
+}
+
+// Unread tells of files that could not be honoured so far.
+func (x *Ignores) Unread() Unread { return x.unread }
+
+func (x *Ignores) list(dir, name string, open func(string) (*beneath.Object, error)) (*ignore.List, error) {
+	return x.listAt(func() string { return dir }, name, open)
+}
+
+// listAt reads one file, nil for none. Only an error that is of the whole walk is given back.
+func (x *Ignores) listAt(dir func() string, name string, open func(string) (*beneath.Object, error)) (*ignore.List, error) {
+	o, err := open(name)
+	if err != nil {
+		switch rootbound.ReasonOf(err) {
+		case rootbound.GenerationStale, rootbound.Cancelled:
+			return nil, err
+		case rootbound.IOError:
+			x.tell(join(dir(), name))
+		}
+		return nil, nil
+	}
+	defer o.Close()
+	if !o.Info().Mode.IsRegular() {
+		return nil, nil
+	}
+	text, ok := x.text(o)
+	if !ok {
+		x.tell(join(dir(), name))
+		return nil, nil
+	}
+	l := ignore.Parse(text)
+	if l.Over() {
+		x.tell(join(dir(), name))
+	}
+	return l, nil
+}
+
+func (x *Ignores) tell(path string) {
+	if x.unread.Count++; len(x.unread.Paths) < MaxSkips {
+		x.unread.Paths = append(x.unread.Paths, path)
+	}
+}
+
+// text reads a file whose size was only its size when it was opened. false: too large, or not to be read.
+func (x *Ignores) text(o *beneath.Object) ([]byte, bool) {
+	size := o.Info().Size
+	if size > ignore.MaxFile {
+		return nil, false
+	}
+	if len(x.buf) <= int(size) {
+		x.buf = make([]byte, size+4<<10)
+	}
+	for n := 0; ; {
+		got, err := o.ReadAt(x.buf[n:], int64(n))
+		n += got
+		switch {
+		case errors.Is(err, io.EOF):
+			return x.buf[:n], true
+		case err != nil:
+			return nil, false
+		case n > ignore.MaxFile:
+			return nil, false
+		case n == len(x.buf):
+			x.buf = append(x.buf, make([]byte, len(x.buf))...)
+		}
+	}
+}
+
+func join(dir, name string) string {
+	switch {
+	case dir == "":
+		return name
+	case name == "":
+		return dir
+	}
+	return dir + "/" + name
+}
