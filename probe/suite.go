@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,6 +65,15 @@ type suite struct {
 	eager   bool   // the server asks for roots by itself
 	mark    string // in the environment of every process of this run
 	subject Subject
+
+	mu    sync.Mutex
+	trees []past
+}
+
+// past is the tree of a case that was asked, and where its outcome stands.
+type past struct {
+	w  *truth.World
+	at int
 }
 
 // ErrCannotRun says that the server could not be asked anything.
@@ -109,6 +117,8 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 		o.Met(r.subject)
 	}
 	report.Cases = r.all(ctx)
+	wire.Sweep(r.mark) // what a server left behind would go on in its tree
+	r.clear(report.Cases)
 	report.ElapsedMS = time.Since(began).Milliseconds()
 	report.sum()
 	return report, ctx.Err()
@@ -281,7 +291,7 @@ func (r *suite) all(ctx context.Context) []Outcome {
 	var mu sync.Mutex
 	done := 0
 	ask := func(i int) {
-		out[i] = r.ask(ctx, list[i])
+		out[i] = r.ask(ctx, list[i], i)
 		mu.Lock()
 		defer mu.Unlock()
 		if done++; r.o.Told != nil {
@@ -319,8 +329,8 @@ func chosen(only []string, c *script.Case) bool {
 	})
 }
 
-// ask plays one case and gives the verdict.
-func (r *suite) ask(ctx context.Context, q question) (o Outcome) {
+// ask plays one case, whose outcome stands at a place of the report, and gives the verdict.
+func (r *suite) ask(ctx context.Context, q question, at int) (o Outcome) {
 	c := q.c
 	o = Outcome{ID: c.ID, Family: c.Family, Era: q.era, Want: c.Wants(), What: c.What, Why: c.Why, Mend: c.Mend, Ref: c.Ref}
 	began := time.Now()
@@ -352,10 +362,31 @@ func (r *suite) ask(ctx context.Context, q question) (o Outcome) {
 		o.Evidence = append(o.Evidence, "the tree is kept in "+w.Dir)
 		return o
 	}
+	if p.base.Bytes() > small {
+		remove(w, &o)
+		return o
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trees = append(r.trees, past{w, at})
+	return o
+}
+
+// small is how many bytes of files a tree may hold to stay until the end of the run. A file system spends the more time on
+// a new file the more were removed just before: ext4 looks for a number that was not given back lately.
+const small = 256 << 10
+
+// clear removes the trees of a run.
+func (r *suite) clear(out []Outcome) {
+	for _, t := range r.trees {
+		remove(t.w, &out[t.at])
+	}
+}
+
+func remove(w *truth.World, o *Outcome) {
 	if err := w.Remove(); err != nil {
 		o.Evidence = append(o.Evidence, "the tree could not be removed: "+err.Error())
 	}
-	return o
 }
 
 // unfit says why a case cannot be put to this server; empty if it can.

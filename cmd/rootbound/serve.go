@@ -60,6 +60,7 @@ func nothingGranted() error {
 }
 
 func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banner bool) error {
+	tune(w)
 	s.Options.Transport = "stdio"
 	h, err := s.Furnish(ctx, w)
 	if err != nil {
@@ -80,7 +81,6 @@ func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banne
 	if err != nil {
 		return err
 	}
-	tune(w)
 	if banner {
 		w.Say("Secure MCP Filesystem Server running on stdio")
 	}

@@ -1,7 +1,9 @@
 package truth
 
 import (
+	"bytes"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,7 +67,7 @@ func (w *World) do(d Deed) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(w.Fill(d.File), b, 0o644); err != nil {
+		if err := write(w.Fill(d.File), b, max(d.Times, 1)); err != nil {
 			return err
 		}
 		return w.chmod(d.File, d.Mode)
@@ -112,10 +114,22 @@ func (w *World) bytes(d Deed) (b []byte, err error) {
 	default:
 		b = []byte(w.Canary() + "\n")
 	}
-	if d.Times > 1 {
-		b = []byte(strings.Repeat(string(b), d.Times))
-	}
 	return b, err
+}
+
+// write writes the bytes that many times, in pieces: what is written may be larger than what should be held.
+func write(path string, b []byte, times int) (err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	many := max(1, 1<<18/max(1, len(b)))
+	piece := bytes.Repeat(b, min(many, times))
+	for ; times > 0 && err == nil; times -= many {
+		_, err = f.Write(piece[:min(many, times)*len(b)])
+	}
+	return err
 }
 
 func (w *World) chmod(path, mode string) error {

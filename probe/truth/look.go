@@ -47,6 +47,15 @@ func (w *World) Look() Look {
 	return l
 }
 
+// Bytes is the sum of the sizes of the files.
+func (l Look) Bytes() int64 {
+	n := int64(0)
+	for _, e := range l {
+		n += e.size
+	}
+	return n
+}
+
 func look(p string, info fs.FileInfo) entry {
 	e := entry{kind: info.Mode().Type(), mode: info.Mode() &^ fs.ModeType, dir: info.IsDir()}
 	e.identity, e.times = identity(info)
