@@ -2,16 +2,11 @@ package mcpscope
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 // Every method the SDK serves has a place (contract §2): an upgrade that adds one must decide about it here.
@@ -25,7 +20,7 @@ func TestEveryMethodHasItsHandling(t *testing.T) {
 		"resources/list": current, "resources/templates/list": current, "completion/complete": current, "resources/unsubscribe": current,
 		"resources/subscribe": required, "subscriptions/listen": required,
 	}
-	served := sdkMethods(t)
+	served := rig.Methods(t)
 	for _, m := range served {
 		h, ok := want[m]
 		if !ok {
@@ -41,61 +36,6 @@ func TestEveryMethodHasItsHandling(t *testing.T) {
 	if handlingOf("acme/own") != current {
 		t.Error("an author's own method gets what is current")
 	}
-}
-
-// sdkMethods reads the SDK's table of methods from its source: it is not exported.
-func sdkMethods(t *testing.T) []string {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/go-sdk/mcp").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]string{} // constant -> method
-	var keys []string
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			v, ok := n.(*ast.ValueSpec)
-			if !ok || len(v.Names) != 1 || len(v.Values) != 1 {
-				return true
-			}
-			switch value := v.Values[0].(type) {
-			case *ast.BasicLit:
-				if s, err := strconv.Unquote(value.Value); err == nil {
-					names[v.Names[0].Name] = s
-				}
-			case *ast.CompositeLit:
-				if v.Names[0].Name != "serverMethodInfos" {
-					return true
-				}
-				for _, e := range value.Elts {
-					keys = append(keys, e.(*ast.KeyValueExpr).Key.(*ast.Ident).Name)
-				}
-			}
-			return true
-		})
-	}
-	var methods []string
-	for _, k := range keys {
-		if names[k] == "" {
-			t.Fatalf("no value of %s", k)
-		}
-		methods = append(methods, names[k])
-	}
-	if len(methods) < 15 {
-		t.Fatalf("found only %v", methods)
-	}
-	return methods
 }
 
 // What is current reaches the methods that never ask; without it they answer nothing, or are refused.

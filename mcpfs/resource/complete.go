@@ -95,8 +95,8 @@ func (r *resources) paths(ctx context.Context, s mcpscope.Status, p *mcp.Complet
 	dir, prefix := "", typed
 	if i := strings.LastIndexByte(typed, '/'); i >= 0 {
 		dir, prefix = typed[:i], typed[i+1:]
-		if dir == "" {
-			return // absolute
+		if _, _, err := Parse(URI(rootbound.RootID(project), dir+"/x")); err != nil {
+			return // no URI will hold what is typed
 		}
 	}
 	if approved, ways := onTheWay(s, project, dir, prefix); !approved {
