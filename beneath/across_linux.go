@@ -79,7 +79,7 @@ func (e *Entry) RemoveTree(want ObjectID, gone func()) error {
 		return err
 	}
 	defer e.dir.drop()
-	r := remover{gone: gone, t: tree{ctx: context.Background(), buf: make([]byte, 32<<10)}}
+	r := remover{gone: gone, t: tree{ctx: context.Background(), buf: make([]byte, 1<<partBits)}}
 	return fail(r.entry(e.dir.fd, e.name, want))
 }
 
@@ -128,7 +128,7 @@ func (r *remover) empty(dir int, name string, want ObjectID) error {
 		return err
 	}
 	for _, d := range l.sorted {
-		name := l.names[d.off : d.off+uint32(d.len)]
+		name := l.nameOf(&d)
 		if d.kind != unix.DT_DIR && d.kind != unix.DT_UNKNOWN {
 			// unlink(2) takes nothing but this name: it removes no directory, follows no link, and a mount point is EBUSY
 			err := unix.Unlinkat(fd, name, 0)

@@ -88,6 +88,7 @@ const (
 	Into Step = iota // descend if it is a directory
 	Over             // do not descend
 	Stop             // end the walk without an error
+	Take             // in a Sweep: read it if it is a regular file; else like Over
 )
 
 // Key names the directory entry, the unit edits are serialized by (the inode changes at every replace).

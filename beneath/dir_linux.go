@@ -11,7 +11,7 @@ import (
 type Directory struct {
 	t   *tree
 	see func(*Node) bool
-	may func(mark int, info Info) bool
+	may func(mark int, info Info) error
 }
 
 // Rel is the path of the directory below the object that is walked, "" for that object itself.
@@ -23,8 +23,9 @@ func (d *Directory) At() Ref { return Ref{d.t.o.at.Root, string(d.t.path)} }
 // Mark is like Object.Mark.
 func (d *Directory) Mark() int { return d.level().mark }
 
-// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what is refused is not_found.
-func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) bool) {
+// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what may not
+// be seen is not_found.
+func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) error) {
 	d.see, d.may = see, may
 }
 
@@ -44,11 +45,14 @@ func (d *Directory) Open(name string) (*Object, error) {
 		return nil, refuse(rootbound.NotFound, "", nil)
 	}
 	o, err := n.Open()
-	if err == nil && d.may != nil && !d.may(o.mark, o.info) {
-		o.Close()
-		return nil, refuse(rootbound.NotFound, "", nil)
+	if err != nil || d.may == nil {
+		return o, err
 	}
-	return o, err
+	if err := d.may(o.mark, o.info); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
 }
 
 func (d *Directory) level() *listing { return &d.t.levels[len(d.t.levels)-1] }
@@ -66,7 +70,10 @@ func (n *Node) be(at int) error {
 	return err
 }
 
-func (l *listing) nameOf(e *dirent) string { return l.names[e.off : e.off+uint32(e.len)] }
+func (l *listing) nameOf(e *dirent) string {
+	at := e.off & (1<<partBits - 1)
+	return l.names[e.off>>partBits][at : at+uint32(e.len)]
+}
 
 // find looks for a name among those of a directory.
 func (l *listing) find(name string) (at int, found bool) {

@@ -20,7 +20,7 @@ type Directory struct {
 	mark  int
 	list  []fs.DirEntry // sorted
 	see   func(*Node) bool
-	may   func(mark int, info Info) bool
+	may   func(mark int, info Info) error
 }
 
 // Rel is the path of the directory below the object that is walked, "" for that object itself.
@@ -32,8 +32,9 @@ func (d *Directory) At() Ref { return d.at }
 // Mark is like Object.Mark.
 func (d *Directory) Mark() int { return d.mark }
 
-// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what is refused is not_found.
-func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) bool) {
+// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what may not
+// be seen is not_found.
+func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) error) {
 	d.see, d.may = see, may
 }
 
@@ -49,9 +50,12 @@ func (d *Directory) Open(name string) (*Object, error) {
 		return nil, refuse(rootbound.NotFound, "", nil)
 	}
 	o, err := n.Open()
-	if err == nil && d.may != nil && !d.may(o.mark, o.info) {
-		o.Close()
-		return nil, refuse(rootbound.NotFound, "", nil)
+	if err != nil || d.may == nil {
+		return o, err
 	}
-	return o, err
+	if err := d.may(o.mark, o.info); err != nil {
+		o.Close()
+		return nil, err
+	}
+	return o, nil
 }

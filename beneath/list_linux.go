@@ -1,6 +1,7 @@
 package beneath
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"io/fs"
@@ -23,15 +24,17 @@ type Node struct {
 
 // listing is one directory that is being visited, its entries read and sorted.
 type listing struct {
-	fd     int // -1 while given up to save descriptors
+	fd     int     // -1 while given up to save descriptors
+	h      *handle // owns fd where runs of a sweep share it
 	id     ObjectID
 	mark   int
-	cut    int // length of the path of this directory
-	names  string
+	cut    int      // length of the path of this directory
+	names  []string // parts of the directory as it was read
 	sorted []dirent
 	next   int
 }
 
+// dirent is a name: part off>>partBits, from there on.
 type dirent struct {
 	off  uint32
 	len  uint16
@@ -43,7 +46,9 @@ type tree struct {
 	o      *Object
 	ctx    context.Context
 	course Course
+	relief func() bool // when descriptors ran out: whether another try is worth it
 	buf    []byte
+	part   []byte
 	path   []byte
 	levels []listing
 	count  int
@@ -122,19 +127,19 @@ func (n *Node) Open() (*Object, error) {
 // ends the walk.
 // Bounded by ctx; an error of visit ends the walk and is returned.
 func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed})
+	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed}, nil)
 }
 
 // Tour is Walk for those who want to know of directories too.
-func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c) }
+func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c, nil) }
 
 // List visits the entries of one directory in byte order of names. after: only names greater than it.
 func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step, error)) error {
-	return o.traverse(ctx, after, false, Course{Visit: visit})
+	return o.traverse(ctx, after, false, Course{Visit: visit}, nil)
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course) error {
-	return o.traverseBy(&tree{ctx: ctx, course: c}, after, deep)
+func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course, relief func() bool) error {
+	return o.traverseBy(&tree{ctx: ctx, course: c, relief: relief}, after, deep)
 }
 
 func (o *Object) traverseBy(t *tree, after string, deep bool) error {
@@ -145,7 +150,7 @@ func (o *Object) traverseBy(t *tree, after string, deep bool) error {
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
-	t.o, t.buf, t.path = o, make([]byte, 32<<10), []byte(o.at.Path)
+	t.o, t.buf, t.path = o, make([]byte, 1<<partBits), []byte(o.at.Path)
 	ctx := t.ctx
 	defer t.close()
 	fd, err := openAt(o.h.fd, ".", asDir, 0)
@@ -219,9 +224,7 @@ func kindOf(dt uint8) fs.FileMode {
 
 func (t *tree) close() {
 	for i := range t.levels {
-		if t.levels[i].fd >= 0 {
-			unix.Close(t.levels[i].fd)
-		}
+		t.levels[i].close()
 	}
 }
 
@@ -230,6 +233,9 @@ func (t *tree) descend(n *Node) error {
 	at := n.At() // t.levels may move
 	s, root := t.o.set, t.o.at.Root
 	fd, err := openAt(n.level.fd, n.name, asRead, 0)
+	if (err == unix.EMFILE || err == unix.ENFILE) && t.relief != nil && t.relief() {
+		fd, err = openAt(n.level.fd, n.name, asRead, 0)
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -256,7 +262,8 @@ func (t *tree) descend(n *Node) error {
 func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 	var l listing
 	if n := len(t.levels); n < cap(t.levels) {
-		l.sorted = t.levels[: n+1 : cap(t.levels)][n].sorted[:0]
+		old := &t.levels[: n+1 : cap(t.levels)][n]
+		l.sorted, l.names = old.sorted[:0], old.names[:0]
 	}
 	l.fd, l.id, l.mark, l.cut = fd, id, mark, len(t.path)
 	var err error
@@ -271,8 +278,7 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 		return err
 	}
 	if n := len(t.levels) - heldLevels; n > 0 && t.levels[n].fd >= 0 { // the opened directory itself stays
-		unix.Close(t.levels[n].fd)
-		t.levels[n].fd = -1
+		t.levels[n].close()
 	}
 	t.levels = append(t.levels, l)
 	t.course.enter(&Directory{t: t})
@@ -283,7 +289,7 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 func (t *tree) pop() error {
 	n := len(t.levels) - 1
 	l := &t.levels[n]
-	l.names = ""
+	clear(l.names)
 	if n > 0 {
 		up := &t.levels[n-1]
 		t.path = t.path[:up.cut]
@@ -302,19 +308,19 @@ func (t *tree) pop() error {
 			}
 		}
 	}
-	if l.fd >= 0 {
-		unix.Close(l.fd)
-	}
+	l.close()
 	t.levels = t.levels[:n]
 	t.course.leave()
 	return nil
 }
 
-// maxNames bounds the bytes of the names of one directory.
-const maxNames = 1 << 30
+// partBits: a part holds the names of one getdents64(2).
+const partBits = 15
+
+// maxParts bounds the bytes of the names of one directory: 1 GiB.
+const maxParts = 1 << 15
 
 func (t *tree) read(l *listing, after string) error {
-	var names []byte
 	for {
 		if err := ended(t.ctx); err != nil {
 			return err
@@ -327,30 +333,45 @@ func (t *tree) read(l *listing, after string) error {
 			return fail(err)
 		}
 		if n == 0 {
-			break
+			return t.sort(l)
 		}
+		part := t.part[:0]
 		for b := t.buf[:n]; len(b) > 0; {
 			size := binary.NativeEndian.Uint16(b[16:])
 			kind := b[18]
 			name := b[19:size]
-			if i := slices.Index(name, 0); i >= 0 {
+			if i := bytes.IndexByte(name, 0); i >= 0 {
 				name = name[:i]
 			}
 			b = b[size:]
 			if string(name) == "." || string(name) == ".." || string(name) <= after {
 				continue
 			}
-			l.sorted = append(l.sorted, dirent{uint32(len(names)), uint16(len(name)), kind})
-			names = append(names, name...)
+			l.sorted = append(l.sorted, dirent{uint32(len(l.names)<<partBits | len(part)), uint16(len(name)), kind})
+			part = append(part, name...)
 		}
-		if len(names) > maxNames {
+		if t.part = part; len(part) == 0 {
+			continue
+		}
+		if len(l.names) == maxParts {
 			return refuse(rootbound.LimitReached, "names", nil)
 		}
+		l.names = append(l.names, string(part))
 	}
-	l.names = string(names)
-	all := l.names
+}
+
+// sort puts the names in byte order. An end of the context makes all of them equal, so that it ends at once.
+func (t *tree) sort(l *listing) error {
+	var err error
+	compared := 0
 	slices.SortFunc(l.sorted, func(a, b dirent) int {
-		return strings.Compare(all[a.off:a.off+uint32(a.len)], all[b.off:b.off+uint32(b.len)])
+		if compared++; compared%4096 == 0 && err == nil {
+			err = ended(t.ctx)
+		}
+		if err != nil {
+			return 0
+		}
+		return strings.Compare(l.nameOf(&a), l.nameOf(&b))
 	})
-	return nil
+	return err
 }

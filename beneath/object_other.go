@@ -157,18 +157,18 @@ var errStop = errors.New("stop")
 
 // Walk visits depth first in byte order of names, links never followed. See the Linux documentation.
 func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed})
+	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed}, nil)
 }
 
 // Tour is Walk for those who want to know of directories too.
-func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c) }
+func (o *Object) Tour(ctx context.Context, c Course) error { return o.traverse(ctx, "", true, c, nil) }
 
 // List visits the entries of one directory in byte order of names. after: only names greater than it.
 func (o *Object) List(ctx context.Context, after string, visit func(*Node) (Step, error)) error {
-	return o.traverse(ctx, after, false, Course{Visit: visit})
+	return o.traverse(ctx, after, false, Course{Visit: visit}, nil)
 }
 
-func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course) error {
+func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course, _ func() bool) error {
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}

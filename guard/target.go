@@ -180,6 +180,18 @@ func (t *Target) Tour(ctx context.Context, c beneath.Course) error {
 	return t.obj.Tour(ctx, c)
 }
 
+// Sweep is Tour with files that are read by several workers, each judged when it was opened. Of an object that is a file,
+// it is the only one.
+func (t *Target) Sweep(ctx context.Context, s beneath.Sweep) error {
+	c, err := t.veiled(s.Course)
+	if err != nil {
+		return err
+	}
+	s.Course, s.May = c, t.j.Opens(t.project)
+	s.Go = func() error { t.touch(); return t.Stale() }
+	return t.obj.Sweep(ctx, s)
+}
+
 // List visits the entries of the object after the name after, like Walk.
 func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
 	c, err := t.veiled(beneath.Course{Visit: visit})

@@ -50,15 +50,20 @@ func (j *Judge) describes(reached *beneath.Object, need rootbound.Rights) bool {
 }
 
 // Opens decides, by its state when it was opened, whether what a walk shows may be read: the marks of nested projects tell
-// whose bounds count. Its place was judged before. Safe for concurrent use.
-func (j *Judge) Opens(project *rootbound.Project) func(mark int, info beneath.Info) bool {
-	own := j.Law.own.Any()
-	return func(mark int, info beneath.Info) bool {
+// whose bounds count. Its place was judged before; our own files are not_found, by whatever name. Safe for concurrent use.
+func (j *Judge) Opens(project *rootbound.Project) func(mark int, info beneath.Info) error {
+	law, marks := j.Law, j.Snap.Marks
+	return func(mark int, info beneath.Info) error {
+		if law.own.Any() && law.own.Object(info.ID) {
+			return refuse(rootbound.NotFound, "")
+		}
 		p := project
 		if mark >= 0 {
-			p = j.Snap.Marks[mark].Project
+			p = marks[mark].Project
 		}
-		probe := Judge{Law: j.Law}
-		return (!own || !j.Law.own.Object(info.ID)) && (!info.Mode.IsRegular() || probe.Readable(p, info) == nil)
+		if !info.Mode.IsRegular() || p.MaxRead == 0 && !p.DenyHardlinks {
+			return nil
+		}
+		return (&Judge{}).Readable(p, info) // what refused is not for the record: it is one of many files
 	}
 }

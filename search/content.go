@@ -1,0 +1,414 @@
+package search
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/search/match"
+)
+
+// DefaultText is how many bytes of lines one page holds.
+const DefaultText = 1 << 20
+
+// Sweeper walks what lies below a directory and reads its files by several workers: *guard.Target and *beneath.Object. Of
+// what is a file, it reads that one.
+type Sweeper interface {
+	Sweep(ctx context.Context, s beneath.Sweep) error
+}
+
+// Filter tells entries by their path relative to what is searched; Excludes is one. Safe for concurrent use.
+type Filter interface {
+	None() bool // it means nothing
+	Match(rel string) bool
+}
+
+// ContentOptions bound a content search. Zero numbers: no bound, but for Limit and MaxText.
+type ContentOptions struct {
+	Include        Filter // the files that are looked at; nil, or one that means nothing: all
+	Exclude        Filter // entries left out, with what lies below them; nil: nothing
+	IncludeIgnored bool   // ignore files do not count
+
+	Context  int           // lines before and after each hit, 0 to match.MaxContext
+	Limit    int           // hits of a page; 0: DefaultHits
+	MaxText  int           // bytes of the page's lines; 0: DefaultText. One hit is always given
+	MaxFiles int64         // that are opened; looked at after each run of files (beneath.Run)
+	MaxBytes int64         // that are read, looked at likewise; a file of more is left out and named in Skipped
+	Time     time.Duration // a file that it ends in is left out and named in Skipped
+
+	Cursor string // Next of the page before; empty: the first
+	Step   func() // told of every entry that is looked at, by the goroutine that called Content; nil: nobody
+}
+
+// Cut says what ended a search before its end.
+type Cut string
+
+// What ends a search.
+const (
+	CutHits  Cut = "hits"
+	CutText  Cut = "text" // bytes of the page's lines
+	CutFiles Cut = "files"
+	CutBytes Cut = "bytes"
+	CutTime  Cut = "time"
+)
+
+// FileHits are the hits of one file, in their order.
+type FileHits struct {
+	Path     string // relative to what was searched, "" if that is a file; bytes as on disk
+	Encoding match.Encoding
+	Hits     []match.Hit
+	InParts  bool // a line was too long to be searched at once (match.Stats)
+}
+
+// ContentResult is one page, its files in the order of a depth-first walk by name bytes.
+type ContentResult struct {
+	Files     []FileHits
+	Hits      int // in all of Files
+	Truncated bool
+	Why       Cut    // if Truncated
+	Next      string // cursor of the next page, if Truncated
+
+	Visited  int      // entries looked at, also some that the next page begins with
+	Searched int      // files that were read to their end, or to the hit that ended the page
+	Binary   int      // files that were left out for it, or whose rest was
+	Bytes    int64    // read
+	Skipped  []string // what could not be read, relative, at most MaxSkips
+	Skips    int      // how many there were
+}
+
+// Content searches the lines of the files below a directory, or of one file, for m: files in the order of the walk, lines in
+// theirs, however many workers read. Links are not followed. Files are read up to the size they had when they were
+// opened, binary ones are left out. What a page gave is given again by no later one; what changed in between may be
+// missed. Errors: cancelled, argument_invalid for a cursor that is none, and those of w.
+func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions) (ContentResult, error) {
+	if o.Limit <= 0 {
+		o.Limit = DefaultHits
+	}
+	if o.MaxText <= 0 {
+		o.MaxText = DefaultText
+	}
+	from, err := parsePlace(o.Cursor)
+	if err != nil {
+		return ContentResult{}, err
+	}
+	c := &content{ctx: ctx, m: m, o: o, from: from, past: o.Cursor == "", last: from}
+	if o.Time > 0 {
+		t := time.AfterFunc(o.Time, func() { c.late.Store(true) })
+		defer t.Stop()
+	}
+	err = w.Sweep(ctx, beneath.Sweep{
+		Course: beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(rel) }},
+		Work:   c.work,
+	})
+	if t, ok := w.(interface{ Count(int64) }); ok { // for the record
+		t.Count(c.r.Bytes)
+	}
+	if err != nil {
+		return ContentResult{}, failed(err)
+	}
+	return c.r, nil
+}
+
+// content is the state of one search. What tells is called one at a time; work only reads it.
+type content struct {
+	ctx  context.Context
+	m    *match.Matcher
+	o    ContentOptions
+	from place
+	past bool // the walk is behind from
+	late atomic.Bool
+
+	buffers [beneath.MaxWorkers]match.Buffer
+	r       ContentResult
+	text    int   // bytes of the lines in r
+	last    place // up to where the search is done
+}
+
+func (c *content) skip(rel string) {
+	if c.r.Skips++; len(c.r.Skipped) < MaxSkips {
+		c.r.Skipped = append(c.r.Skipped, rel)
+	}
+}
+
+func (c *content) visit(n *beneath.Node) (beneath.Step, error) {
+	c.r.Visited++
+	if c.o.Step != nil {
+		c.o.Step()
+	}
+	dir := n.Type().IsDir()
+	if !dir && !n.Type().IsRegular() {
+		return beneath.Over, nil
+	}
+	if !c.past {
+		rel := n.Rel()
+		switch at := order(rel, c.from.path); {
+		case at < 0 && !(dir && strings.HasPrefix(c.from.path, rel+"/")):
+			return beneath.Over, nil // all of it was in the pages before
+		case at == 0 && !dir && c.from.line < 0:
+			return beneath.Over, nil
+		case at >= 0:
+			c.past = true
+		}
+	}
+	if given(c.o.Exclude) && c.o.Exclude.Match(n.Rel()) {
+		return beneath.Over, nil
+	}
+	if dir {
+		return beneath.Into, nil
+	}
+	if given(c.o.Include) && !c.o.Include.Match(n.Rel()) {
+		return beneath.Over, nil
+	}
+	return beneath.Take, nil
+}
+
+func given(f Filter) bool { return f != nil && !f.None() }
+
+// haul is what a run of files gave.
+type haul struct {
+	files    []FileHits
+	skipped  []string
+	searched int
+	binary   int
+	bytes    int64
+	hits     int
+	text     int
+	last     string    // the file up to which all is in it
+	why      Cut       // what ended it before its end, but for hits and text
+	late     *FileHits // the file in which the time ended
+}
+
+// work searches a run of files. It ends when the page must be full with what it has.
+func (c *content) work(worker int, r *beneath.Run) (tell func() error, weight int) {
+	h := &haul{}
+	for i := range r.Len() {
+		if h.hits > c.o.Limit || h.text > c.o.MaxText {
+			break
+		}
+		if h.late != nil || c.late.Load() && (i > 0 || !r.First()) { // each page comes behind the one before
+			h.why = CutTime
+			break
+		}
+		if c.o.MaxBytes > 0 && h.bytes >= c.o.MaxBytes {
+			h.why = CutBytes
+			break
+		}
+		if err := c.file(worker, r, i, h); err != nil {
+			return func() error { return err }, 0
+		}
+	}
+	if h.hits > 0 && r.Inside() != nil {
+		h.files, h.hits, h.text = nil, 0, 0 // the directory is not where it was: nothing of it is told
+	}
+	return func() error { return c.take(h) }, h.text
+}
+
+// notThere are the refusals of what is not there any more, or not for this caller: no word of it.
+func notThere(r rootbound.Reason) bool {
+	switch r {
+	case rootbound.NotFound, rootbound.PathUnresolvable, rootbound.SpecialFile, rootbound.IsADirectory, rootbound.RuleDenied:
+		return true
+	}
+	return false
+}
+
+// file searches one file. Its error ends the search.
+func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
+	f, err := r.Open(i)
+	switch reason := rootbound.ReasonOf(err); {
+	case err == nil:
+	case notThere(reason):
+		return nil
+	case reason == rootbound.TooLarge, reason == rootbound.IOError:
+		h.skipped = append(h.skipped, r.Rel(i))
+		return nil
+	default:
+		return err
+	}
+	if c.o.MaxBytes > 0 && f.Size() > c.o.MaxBytes {
+		h.skipped = append(h.skipped, r.Rel(i))
+		return nil
+	}
+	after := 0
+	if c.from.path != "" || c.from.line > 0 {
+		if rel := r.Rel(i); rel == c.from.path {
+			if after = c.from.line; after < 0 {
+				return nil
+			}
+		}
+	}
+	stop := c.onTime
+	if i == 0 && r.First() && c.o.Time > 0 {
+		end := time.Now().Add(c.o.Time)
+		stop = func() error {
+			if time.Now().After(end) {
+				return errLate
+			}
+			return nil
+		}
+	}
+	var hits []match.Hit
+	stats, err := match.Scan(c.ctx, f, c.m, match.ScanOptions{Context: c.o.Context, Size: f.Size(), Stop: stop}, &c.buffers[worker], func(t match.Hit) bool {
+		if t.Line <= after {
+			return true
+		}
+		hits = append(hits, t)
+		h.hits++
+		h.text += weigh(&t)
+		return h.hits <= c.o.Limit && h.text <= c.o.MaxText
+	})
+	h.bytes += stats.Bytes
+	found := FileHits{Path: r.Rel(i), Encoding: stats.Encoding, Hits: hits, InParts: stats.InParts}
+	switch {
+	case err == errLate:
+		h.late = &found
+		return nil
+	case rootbound.ReasonOf(err) == rootbound.IOError: // what it gave so far counts
+		h.skipped = append(h.skipped, found.Path)
+	case err != nil:
+		return err
+	case stats.Binary:
+		h.binary++
+	default:
+		h.searched++
+	}
+	if len(hits) > 0 {
+		h.files = append(h.files, found)
+	}
+	h.last = found.Path
+	return nil
+}
+
+func (c *content) onTime() error {
+	if c.late.Load() {
+		return errLate
+	}
+	return nil
+}
+
+var errLate error = late{}
+
+type late struct{}
+
+func (late) Error() string { return "the time is over" }
+
+func weigh(h *match.Hit) int {
+	n := len(h.Text)
+	for _, s := range h.Before {
+		n += len(s)
+	}
+	for _, s := range h.After {
+		n += len(s)
+	}
+	return n
+}
+
+// take adds what a run gave to the page, in the order of the walk, and ends the search when that is full.
+func (c *content) take(h *haul) error {
+	r := &c.r
+	if h.late != nil {
+		h.why = CutTime
+	}
+	r.Searched += h.searched
+	r.Binary += h.binary
+	r.Bytes += h.bytes
+	for _, rel := range h.skipped {
+		c.skip(rel)
+	}
+	for i := range h.files {
+		if why := c.add(&h.files[i]); why != "" {
+			return c.cut(why)
+		}
+	}
+	if h.last != "" {
+		c.last = place{h.last, -1}
+	}
+	if h.late != nil && c.last == c.from { // or no page would ever come behind it
+		c.skip(h.late.Path)
+		if why := c.add(h.late); why != "" {
+			return c.cut(why)
+		}
+		c.last = place{h.late.Path, -1}
+	}
+	switch {
+	case h.why != "":
+		return c.cut(h.why)
+	case c.o.MaxFiles > 0 && int64(r.Searched+r.Binary) >= c.o.MaxFiles:
+		return c.cut(CutFiles)
+	case c.o.MaxBytes > 0 && r.Bytes >= c.o.MaxBytes:
+		return c.cut(CutBytes)
+	case c.late.Load():
+		return c.cut(CutTime)
+	}
+	return nil
+}
+
+// add adds the hits of one file as far as they fit.
+func (c *content) add(f *FileHits) Cut {
+	room := 0
+	var why Cut
+	for ; room < len(f.Hits) && why == ""; room++ {
+		t := weigh(&f.Hits[room])
+		switch {
+		case c.r.Hits == c.o.Limit:
+			why = CutHits
+		case c.r.Hits > 0 && c.text+t > c.o.MaxText:
+			why = CutText
+		default:
+			c.r.Hits++
+			c.text += t
+			c.last = place{f.Path, f.Hits[room].Line}
+			continue
+		}
+		break
+	}
+	if why != "" {
+		f.Hits = f.Hits[:room]
+	}
+	if len(f.Hits) > 0 {
+		c.r.Files = append(c.r.Files, *f)
+	}
+	return why
+}
+
+func (c *content) cut(why Cut) error {
+	c.r.Truncated, c.r.Why, c.r.Next = true, why, c.last.String()
+	return beneath.ErrEnough
+}
+
+// place is where a search is: behind a line of a file, or behind all of it.
+type place struct {
+	path string
+	line int // -1: all of it
+}
+
+// maxPlace bounds the bytes of a cursor.
+const maxPlace = 16 << 10
+
+func (p place) String() string {
+	if p.line < 0 {
+		return "-:" + p.path
+	}
+	return strconv.Itoa(p.line) + ":" + p.path
+}
+
+// parsePlace reads a cursor. It is compared with what the walk meets and never opened, so that it may say what it likes.
+func parsePlace(cursor string) (place, error) {
+	if cursor == "" {
+		return place{}, nil
+	}
+	line, path, ok := strings.Cut(cursor, ":")
+	p := place{path, -1}
+	if ok && line != "-" {
+		n, err := strconv.ParseUint(line, 10, 31)
+		p.line, ok = int(n), err == nil
+	}
+	if !ok || len(cursor) > maxPlace {
+		return place{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the cursor is none of a content search", Next: "Send the cursor of the answer before, or none."}
+	}
+	return p, nil
+}

@@ -1,0 +1,235 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/search/match"
+)
+
+func write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func needle(t testing.TB, text string) *match.Matcher {
+	t.Helper()
+	m, err := match.Compile(text, match.Options{Literal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// grove is a tree with files of zero to five lines that hold "needle", some binary, some directories full.
+func grove(t testing.TB) string {
+	dir := t.TempDir()
+	for d := range 23 {
+		for f := range 1 + d*d%150 {
+			var b strings.Builder
+			for l := range (d*7 + f*3) % 6 {
+				fmt.Fprintf(&b, "line %d\nhere a needle of %d\n", l, f)
+			}
+			if f%31 == 30 {
+				b.WriteString("a needle and \x00\n")
+			}
+			write(t, fmt.Sprintf("%s/d%d/s%d/file %d", dir, d%4, d, f), b.String())
+			if f%17 == 0 {
+				write(t, fmt.Sprintf("%s/d%d/s%d/file %d.d/needle", dir, d%4, d, f), "one needle")
+			}
+		}
+	}
+	return dir
+}
+
+// lines are the hits in the tree as an other reader finds them.
+func lines(t testing.TB, dir string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		if strings.Contains(string(b), "\x00") {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, p)
+		for i, l := range strings.Split(string(b), "\n") {
+			if strings.Contains(l, "needle") {
+				out = append(out, fmt.Sprintf("%s:%d:%s", rel, i+1, l))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func told(r ContentResult) (out []string) {
+	for _, f := range r.Files {
+		for _, h := range f.Hits {
+			out = append(out, fmt.Sprintf("%s:%d:%s", f.Path, h.Line, h.Text))
+		}
+	}
+	return out
+}
+
+// pages asks for page after page.
+func pages(t testing.TB, w Sweeper, m *match.Matcher, o ContentOptions) (out []string, n int) {
+	t.Helper()
+	for {
+		r, err := Content(context.Background(), w, m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := told(r)
+		if out = append(out, got...); len(got) != r.Hits {
+			t.Fatalf("%d hits said, %d given", r.Hits, len(got))
+		}
+		if n++; !r.Truncated {
+			if r.Why != "" || r.Next != "" {
+				t.Errorf("not cut, but %q %q", r.Why, r.Next)
+			}
+			return out, n
+		}
+		if r.Why == "" || r.Next == "" || r.Next == o.Cursor || n > 10_000 {
+			t.Fatalf("cut by %q, goes on with %q", r.Why, r.Next)
+		}
+		o.Cursor = r.Next
+	}
+}
+
+func TestContentInOrder(t *testing.T) {
+	dir := grove(t)
+	want := lines(t, dir)
+	o, m := open(t, dir, ""), needle(t, "needle")
+	if len(want) < 2000 {
+		t.Fatal(len(want))
+	}
+	for _, c := range []ContentOptions{{Limit: 1 << 30}, {Limit: 131}, {Limit: 97}, {Limit: 1 << 30, MaxText: 5000}, {Limit: 500, MaxFiles: 10}, {Limit: 1 << 30, MaxBytes: 20_000}} {
+		got, n := pages(t, o, m, c)
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %d of %d hits on %d pages", c, len(got), len(want), n)
+			for i := range min(len(got), len(want)) {
+				if got[i] != want[i] {
+					t.Errorf("hit %d is %q, want %q", i, got[i], want[i])
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestContentFilters(t *testing.T) {
+	dir := t.TempDir()
+	for _, p := range []string{"a.go", "b.txt", "x/a.go", "x/b.txt", "y/z/a.go"} {
+		write(t, dir+"/"+p, "needle")
+	}
+	o, m := open(t, dir, ""), needle(t, "needle")
+	filter := func(patterns ...string) Filter {
+		x, err := CompileExcludes(patterns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	for _, c := range []struct {
+		o    ContentOptions
+		want string
+	}{
+		{ContentOptions{}, "a.go b.txt x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Include: filter("**/*.go")}, "a.go x/a.go y/z/a.go"},
+		{ContentOptions{Include: filter("**/*.go"), Exclude: filter("y")}, "a.go x/a.go"},
+		{ContentOptions{Exclude: filter("**/*.txt", "x/a.go")}, "a.go y/z/a.go"},
+		{ContentOptions{Exclude: Excludes{}, Include: Excludes{}}, "a.go b.txt x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "-:b.txt"}, "x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "1:b.txt"}, "x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "0:b.txt"}, "b.txt x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "7:x"}, "x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "-:x/a"}, "x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "-:../../etc/passwd"}, "a.go b.txt x/a.go x/b.txt y/z/a.go"},
+		{ContentOptions{Cursor: "-:zz"}, ""},
+	} {
+		r, err := Content(context.Background(), o, m, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range r.Files {
+			got = append(got, f.Path)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v: %q, want %q", c.o, got, c.want)
+		}
+	}
+	for _, cursor := range []string{"x", ":", "-1:x", "1.5:x", "99999999999:x", "-:" + strings.Repeat("x", maxPlace)} {
+		_, err := Content(context.Background(), o, m, ContentOptions{Cursor: cursor})
+		if rootbound.ReasonOf(err) != rootbound.ArgumentInvalid {
+			t.Errorf("%.40q: %v", cursor, err)
+		}
+	}
+}
+
+// TestContentOfOneFile goes on inside a file, at the line the page before ended with.
+func TestContentOfOneFile(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/f", strings.Repeat("a needle\nnone\n", 1000))
+	o := openFile(t, dir, "f")
+	got, n := pages(t, o, needle(t, "needle"), ContentOptions{Limit: 99, Context: 1})
+	if len(got) != 1000 || n != 11 || got[999] != ":1999:a needle" {
+		t.Errorf("%d hits on %d pages, the last %q", len(got), n, got[len(got)-1])
+	}
+}
+
+// TestContentTimeMakesProgress: where the time ends in the first file of a page, that file is named and the next page begins
+// behind it.
+func TestContentTimeMakesProgress(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		write(t, fmt.Sprintf("%s/f%d", dir, i), "needle")
+	}
+	o, m := open(t, dir, ""), needle(t, "needle")
+	for n, cursor := 0, ""; ; n++ {
+		r, err := Content(context.Background(), o, m, ContentOptions{Time: time.Nanosecond, Cursor: cursor})
+		if err != nil || n > 1000 {
+			t.Fatal(n, err)
+		}
+		if !r.Truncated {
+			break
+		}
+		if r.Why != CutTime {
+			t.Fatal(r.Why)
+		}
+		cursor = r.Next
+	}
+}
+
+func openFile(t testing.TB, dir, rel string) *beneath.Object {
+	t.Helper()
+	root, err := beneath.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := beneath.NewSet([]beneath.Member{{Root: root}}, nil).Open(beneath.Ref{Path: rel}, beneath.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.Close(); root.Release() })
+	return o
+}
