@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard/facts"
+	"github.com/rootbound/rootbound/guard/judge"
 )
 
 // record writes the phase "decided". For an allowed mutation an error means that it must not happen.
@@ -97,8 +98,8 @@ func (t *Target) complete(err error) {
 	r := t.rec
 	r.Phase, r.Time = decision.Completed, time.Now()
 	o := &decision.Outcome{OK: err == nil, Bytes: t.bytes, Duration: time.Since(t.start), Stopped: t.stopped}
-	if t.entries > 0 || t.hidden > 0 || t.skipped > 0 {
-		o.Counts = map[string]int64{"entries": t.entries, "hidden": t.hidden, "skipped": t.skipped}
+	if n := t.tally; n != (judge.Tally{}) {
+		o.Counts = map[string]int64{"entries": n.Entries, "hidden": n.Hidden, "skipped": n.Skipped}
 	}
 	var e *rootbound.Error
 	if errors.As(err, &e) {

@@ -59,9 +59,7 @@ type Target struct {
 	off     int64
 	start   time.Time
 	bytes   int64
-	entries int64
-	hidden  int64
-	skipped int64
+	tally   judge.Tally
 	stopped string
 
 	rec                        decision.Record
@@ -164,75 +162,31 @@ func (t *Target) Count(n int64) { t.bytes += n }
 // Stopped says in the record why a bounded or cancelled walk ended early.
 func (t *Target) Stopped(why string) { t.stopped = why }
 
+// view shows what lies below the object.
+func (t *Target) view() *judge.View {
+	return &judge.View{Judge: &t.j, Object: t.obj, Project: t.project, Rel: t.rel, Need: t.need, Tally: &t.tally, Go: func() error {
+		t.touch()
+		return t.Stale()
+	}}
+}
+
 // Walk visits what lies below the object, in the order of beneath.Object.Walk, without what rights, rules and own files
 // hide. It ends when the generation does. failed may be nil.
 func (t *Target) Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error {
-	return t.Tour(ctx, beneath.Course{Visit: visit, Failed: failed})
+	return t.view().Tour(ctx, beneath.Course{Visit: visit, Failed: failed})
 }
 
 // Tour is Walk for those who want to know of directories too. What a directory opens is judged like what is visited, and
 // by what it turns out to be.
-func (t *Target) Tour(ctx context.Context, c beneath.Course) error {
-	c, err := t.veiled(c)
-	if err != nil {
-		return err
-	}
-	return t.obj.Tour(ctx, c)
-}
+func (t *Target) Tour(ctx context.Context, c beneath.Course) error { return t.view().Tour(ctx, c) }
 
 // Sweep is Tour with files that are read by several workers, each judged when it was opened. Of an object that is a file,
 // it is the only one.
-func (t *Target) Sweep(ctx context.Context, s beneath.Sweep) error {
-	c, err := t.veiled(s.Course)
-	if err != nil {
-		return err
-	}
-	s.Course, s.May = c, t.j.Opens(t.project)
-	s.Go = func() error { t.touch(); return t.Stale() }
-	return t.obj.Sweep(ctx, s)
-}
+func (t *Target) Sweep(ctx context.Context, s beneath.Sweep) error { return t.view().Sweep(ctx, s) }
 
 // List visits the entries of the object after the name after, like Walk.
 func (t *Target) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
-	c, err := t.veiled(beneath.Course{Visit: visit})
-	if err != nil {
-		return err
-	}
-	return t.obj.List(ctx, after, c.Visit)
-}
-
-// veiled passes on what a walk shows, and counts.
-func (t *Target) veiled(c beneath.Course) (beneath.Course, error) {
-	if t.obj == nil {
-		return c, refuse(rootbound.NotADirectory, "")
-	}
-	see, err := t.j.Shown(t.obj, t.project, t.rel, t.need)
-	visit, enter, failed := c.Visit, c.Enter, c.Failed
-	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
-		if err := t.Stale(); err != nil {
-			return beneath.Stop, err
-		}
-		t.touch()
-		if !see(n) {
-			t.hidden++
-			return beneath.Over, nil
-		}
-		t.entries++
-		return visit(n)
-	}
-	if enter != nil {
-		c.Enter = func(d *beneath.Directory) {
-			d.Judge(see, t.j.Opens(t.project))
-			enter(d)
-		}
-	}
-	c.Failed = func(rel string, err error) {
-		t.skipped++
-		if failed != nil {
-			failed(rel, err)
-		}
-	}
-	return c, err
+	return t.view().List(ctx, after, visit)
 }
 
 // Sight judges what a watch of the object may tell, for as long as the generation is current and beyond the end of the work.

@@ -18,7 +18,7 @@ func (t *Target) Tree(ctx context.Context, at *beneath.Entry, visit func(*beneat
 	tree := t.tree()
 	tree.Aside = at != t.entry
 	err = t.j.Tree(ctx, o, tree, visit)
-	t.weight, t.weightBytes, t.entries = tree.Entries, tree.Bytes, int64(tree.Entries)
+	t.weight, t.weightBytes, t.tally.Entries = tree.Entries, tree.Bytes, int64(tree.Entries)
 	return err
 }
 
