@@ -31,7 +31,7 @@ type Filter interface {
 type ContentOptions struct {
 	Include        Filter // the files that are looked at; nil, or one that means nothing: all
 	Exclude        Filter // entries left out, with what lies below them; nil: nothing
-	IncludeIgnored bool   // ignore files do not count
+	IncludeIgnored bool   // what .gitignore and .ignore files leave out is searched too, and .git (see Ignores)
 
 	Context  int           // lines before and after each hit, 0 to match.MaxContext
 	Limit    int           // hits of a page; 0: DefaultHits
@@ -78,6 +78,7 @@ type ContentResult struct {
 	Bytes    int64    // read
 	Skipped  []string // what could not be read, relative, at most MaxSkips
 	Skips    int      // how many there were
+	Unread   Unread   // ignore files that could not be honoured
 }
 
 // Content searches the lines of the files below a directory, or of one file, for m: files in the order of the walk, lines in
@@ -100,15 +101,24 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 		t := time.AfterFunc(o.Time, func() { c.late.Store(true) })
 		defer t.Stop()
 	}
-	err = w.Sweep(ctx, beneath.Sweep{
-		Course: beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(rel) }},
-		Work:   c.work,
-	})
+	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(rel) }}
+	var x *Ignores
+	if !o.IncludeIgnored {
+		above, _ := w.(Above)
+		if x, err = NewIgnores(above); err != nil {
+			return ContentResult{}, failed(err)
+		}
+		course = x.Course(course)
+	}
+	err = w.Sweep(ctx, beneath.Sweep{Course: course, Work: c.work})
 	if t, ok := w.(interface{ Count(int64) }); ok { // for the record
 		t.Count(c.r.Bytes)
 	}
 	if err != nil {
 		return ContentResult{}, failed(err)
+	}
+	if x != nil {
+		c.r.Unread = x.Unread()
 	}
 	return c.r, nil
 }

@@ -136,6 +136,28 @@ func TestContentInOrder(t *testing.T) {
 	}
 }
 
+func TestContentLeavesOutWhatIsIgnored(t *testing.T) {
+	dir := t.TempDir()
+	for p, text := range map[string]string{".gitignore": "*.log\n/out/\n", "a": "needle", "a.log": "needle", "out/a": "needle", "sub/.ignore": "!*.log\nb\n",
+		"sub/a.log": "needle", "sub/b": "needle", ".git/x": "needle"} {
+		write(t, dir+"/"+p, text)
+	}
+	for want, o := range map[string]ContentOptions{
+		"a sub/a.log": {}, ".git/x a a.log out/a sub/a.log sub/b": {IncludeIgnored: true}} {
+		r, err := Content(context.Background(), open(t, dir, ""), needle(t, "needle"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range r.Files {
+			got = append(got, f.Path)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestContentFilters(t *testing.T) {
 	dir := t.TempDir()
 	for _, p := range []string{"a.go", "b.txt", "x/a.go", "x/b.txt", "y/z/a.go"} {
