@@ -104,8 +104,8 @@ type Options struct {
 	Note           func(Event)                            // must not call back
 
 	// Mark is told that a generation has ended, before anything that comes later is looked at: what was made for it is
-	// suspended from here on. It may come after the Drop of a later generation, which it does not concern. It must not
-	// block or call back.
+	// suspended from here on. It is told so again when what may come next changes, as with Unrevoke. It may come after the
+	// Drop of a later generation, which it does not concern. It must not block or call back.
 	Mark func(authority string, ended rootbound.Generation)
 
 	// Drop is told of the next generation before it is visible, so that what cannot go on in it is gone by then; next nil:

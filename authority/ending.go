@@ -88,8 +88,11 @@ func (a *Authority) overtake(why rootbound.Reason, kind string) (end func()) {
 		a.gen++
 		a.pledged = false
 	}
-	ended := a.cur
+	ended, none, gen := a.cur, a.life == nil, a.gen
 	end = a.retire(why)
+	if none && a.opt.Mark != nil { // what was taken may have been given back
+		end = func() { a.opt.Mark(a.id, gen) }
+	}
 	if !a.closed {
 		a.notes.add(Event{Kind: kind, Snapshot: ended, Why: why}, true)
 	}

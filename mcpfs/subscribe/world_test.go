@@ -40,6 +40,9 @@ type world struct {
 	mu      sync.Mutex
 	watches []*spoken
 	full    bool // no more watches
+	onWatch func()
+
+	afterDrop func(next *authority.Snapshot) // set before anybody connects
 }
 
 // spoken is a watch that tells what the test says.
@@ -63,6 +66,9 @@ func (s *spoken) Close() {
 func (w *world) watch(_ context.Context, t *guard.Target, told func(string, bool)) (Watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.onWatch != nil {
+		w.onWatch()
+	}
 	if w.full {
 		return nil, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "no more watches"}
 	}
@@ -124,7 +130,13 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 		ho.Watch = w.watch
 	}
 	w.hub = New(ho)
-	so.Mark, so.Drop, so.Transport = w.hub.Mark, w.hub.Drop, "memory"
+	so.Mark, so.Transport = w.hub.Mark, "memory"
+	so.Drop = func(old, next *authority.Snapshot) {
+		w.hub.Drop(old, next)
+		if w.afterDrop != nil {
+			w.afterDrop(next)
+		}
+	}
 	w.scope = mcpscope.New(w.ceiling, so)
 	w.srv = mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{
 		Resources: &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true}, Tools: &mcp.ToolCapabilities{ListChanged: true},
@@ -200,6 +212,18 @@ func (w *world) eventually(what string, is func() bool) {
 	}
 }
 
+// suspended tells how many authorities are.
+func (w *world) suspended() (n int) {
+	w.hub.mu.Lock()
+	defer w.hub.mu.Unlock()
+	for _, g := range w.hub.groups {
+		if g.waits() {
+			n++
+		}
+	}
+	return n
+}
+
 func (w *world) watched(at ...string) {
 	w.t.Helper()
 	w.eventually(fmt.Sprintf("watched is %v", at), func() bool { return slices.Equal(w.open(), at) })
@@ -218,6 +242,8 @@ func (w *world) roots(rel ...string) string {
 	b, _ := json.Marshal(map[string]any{"roots": list})
 	return string(b)
 }
+
+func itoa(n int) string { return fmt.Sprint(n) }
 
 func of(project, path string) string { return resource.URI(rootbound.RootID(project), path) }
 
