@@ -14,14 +14,18 @@ import (
 )
 
 // Watch is what Options.Watch started.
-type Watch interface{ Close() }
+type Watch interface {
+	// Renew goes on under the generation that t was judged in, which is of the same object. An error: it cannot.
+	Renew(t *guard.Target) error
+	Close()
+}
 
 // Options of a Hub.
 type Options struct {
-	// Watch watches what a target reached, a directory with all that is below it. told gets the path of what changed, below
-	// the target and "" for itself; ended: nothing more will be told. It is called on one goroutine at a time, may be called
-	// before Watch returns, and does not block. Errors are *rootbound.Error; only limit_reached reaches the client.
-	// Required.
+	// Watch watches what a target reached, a directory with all that is below it, and tells nothing once the target's
+	// generation has ended, until it is renewed. told gets the path of what changed, below the target and "" for itself;
+	// ended: nothing more will be told. It is called by one goroutine at a time, may be called before Watch returns, and does
+	// not block. Errors are *rootbound.Error; they reach the client. Required; see Watching.
 	Watch func(ctx context.Context, t *guard.Target, told func(rel string, ended bool)) (Watch, error)
 
 	Subscriptions int // of one session or listen: 1,000

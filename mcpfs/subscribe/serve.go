@@ -188,11 +188,15 @@ func (h *Hub) subscribe(ctx context.Context, st *stream, uri string) error {
 		s.home = homeIn(use.Snapshot(), project, path, t.Project().ID, t.Path(), need)
 		w, err := h.opt.Watch(ctx, t, s.told)
 		if err != nil {
+			begun.fail(err)
 			return err
 		}
 		return begun.put(w)
 	})
-	s.watch = begun.take()
+	var unable error
+	if s.watch, unable = begun.take(); err != nil && unable != nil {
+		err = &failure{err}
+	}
 	var old *subscription
 	if err == nil {
 		old, err = st.group.keep(s, use)
@@ -207,11 +211,26 @@ func (h *Hub) subscribe(ctx context.Context, st *stream, uri string) error {
 	return nil
 }
 
+// renew judges a subscription in the generation of ctx. A refusal is no denial of a call: it is neither recorded nor
+// counted, what goes on is.
+func (h *Hub) renew(ctx context.Context, s *subscription) error {
+	r := request(s.home.project, s.path, nil)
+	d, err := h.guard.Decide(ctx, r)
+	switch {
+	case err != nil:
+		return err
+	case d.Project != s.home.inner:
+		return &rootbound.Error{Reason: rootbound.ProjectUnknown}
+	}
+	return h.guard.Do(ctx, r, func(_ context.Context, t *guard.Target) error { return s.watch.Renew(t) })
+}
+
 // started hands a watch from the guard's worker to who waits for it, if he still does: a worker that was given up on may
 // come back later.
 type started struct {
 	mu   sync.Mutex
 	w    Watch
+	err  error
 	left bool
 }
 
@@ -226,12 +245,23 @@ func (b *started) put(w Watch) error {
 	return nil
 }
 
-func (b *started) take() Watch {
+func (b *started) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *started) take() (Watch, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = true
-	return b.w
+	return b.w, b.err
 }
+
+// failure is an error of the watch: what it was to watch may be seen.
+type failure struct{ error }
+
+func (f *failure) Unwrap() error { return f.error }
 
 func (st *stream) has(uri string) bool {
 	st.mu.Lock()
@@ -254,6 +284,9 @@ func (st *stream) full() error {
 // refusal makes denied, unknown and missing look the same, as in resources/read. What lies in the server or in the
 // authority stays as it is: it says nothing of the object.
 func refusal(err error, modern bool) error {
+	if f := new(failure); errors.As(err, &f) {
+		return err
+	}
 	switch rootbound.ReasonOf(err) {
 	case "", rootbound.LimitReached, rootbound.InternalError, rootbound.Cancelled:
 		return err

@@ -233,7 +233,7 @@ func (st *stream) turn(ctx context.Context) {
 		}
 	}
 	st.tellLists(ctx, tools|prompts|resources)
-	st.drop(ctx)
+	st.settle(ctx)
 	for {
 		s, paths, lost := st.take()
 		if s == nil {
@@ -293,7 +293,7 @@ func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bo
 		}
 	}
 	if lost {
-		return st.renew(ctx, s)
+		return st.anew(ctx, s)
 	}
 	return true
 }
@@ -336,8 +336,8 @@ func request(project rootbound.RootID, path string, invalid error) guard.Request
 	return guard.Request{Op: rootbound.OpRead, Root: string(project), Path: path, Contained: true, Decoded: true, Listing: true, Invalid: invalid}
 }
 
-// renew watches again what lost its watch, or drops it if it is not there any more.
-func (st *stream) renew(ctx context.Context, s *subscription) bool {
+// anew watches again what lost its watch, or drops it if it is not there any more.
+func (st *stream) anew(ctx context.Context, s *subscription) bool {
 	err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri) })
 	switch {
 	case err == nil:
@@ -350,33 +350,27 @@ func (st *stream) renew(ctx context.Context, s *subscription) bool {
 	return true
 }
 
-// drop ends the subscriptions that the generation which has begun denies: what resume could tell without a look at the
-// disk is gone already.
-func (st *stream) drop(ctx context.Context) {
+// settle lets the watches go on under the generation that has begun and drops what it denies: what resume could tell
+// without a look at the disk is gone already.
+func (st *stream) settle(ctx context.Context) {
 	st.mu.Lock()
-	review := st.review
-	st.review = false
 	var all []*subscription
-	if review {
+	if st.review {
 		for _, s := range st.subs {
 			all = append(all, s)
 		}
 	}
+	st.review = false
 	st.mu.Unlock()
 	for _, s := range all {
-		var inner rootbound.RootID
-		err := st.standing.Look(ctx, func(ctx context.Context) error {
-			d, err := st.hub.guard.Decide(ctx, request(s.home.project, s.path, nil))
-			inner = d.Project
-			return err
-		})
+		err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.renew(ctx, s) })
 		switch {
 		case err != nil && mcpscope.Waits(err):
 			st.mu.Lock()
 			st.review = true
 			st.mu.Unlock()
 			return
-		case err != nil, inner != s.home.inner:
+		case err != nil:
 			st.mu.Lock()
 			if st.subs[s.uri] == s {
 				delete(st.subs, s.uri)

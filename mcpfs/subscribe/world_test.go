@@ -47,10 +47,19 @@ type world struct {
 
 // spoken is a watch that tells what the test says.
 type spoken struct {
-	w      *world
-	at     string // project/path
-	told   func(string, bool)
-	closed bool
+	w       *world
+	at      string // project/path
+	told    func(string, bool)
+	renewed int
+	closed  bool
+}
+
+// Renew implements Watch.
+func (s *spoken) Renew(*guard.Target) error {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.renewed++
+	return nil
 }
 
 // Close implements Watch.

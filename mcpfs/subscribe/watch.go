@@ -1,0 +1,67 @@
+package subscribe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/watch"
+)
+
+// Watching is an Options.Watch on one watch.Watcher, which is made when something is subscribed to for the first time. close
+// ends it.
+func Watching(o watch.Options) (start func(context.Context, *guard.Target, func(string, bool)) (Watch, error), close func()) {
+	l := &lazy{opt: o}
+	return l.start, l.close
+}
+
+type lazy struct {
+	opt watch.Options
+
+	mu     sync.Mutex
+	w      *watch.Watcher
+	closed bool
+}
+
+func (l *lazy) watcher() (*watch.Watcher, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, errClosing
+	}
+	if l.w == nil {
+		w, err := watch.New(l.opt)
+		if err != nil {
+			return nil, err
+		}
+		l.w = w
+	}
+	return l.w, nil
+}
+
+func (l *lazy) start(ctx context.Context, t *guard.Target, told func(string, bool)) (Watch, error) {
+	w, err := l.watcher()
+	if err != nil {
+		return nil, err
+	}
+	x, err := w.Add(ctx, t.Object(), t.Object().IsDir(), t.Sight(), func(e watch.Event) { told(e.Rel, e.Kind == watch.Ended) })
+	if err != nil {
+		return nil, err
+	}
+	return watched{x}, nil
+}
+
+func (l *lazy) close() {
+	l.mu.Lock()
+	w := l.w
+	l.closed = true
+	l.mu.Unlock()
+	if w != nil {
+		w.Close()
+	}
+}
+
+type watched struct{ *watch.Watch }
+
+// Renew implements Watch.
+func (x watched) Renew(t *guard.Target) error { return x.Resume(t.Object(), t.Sight()) }
