@@ -30,7 +30,7 @@ func TestEveryMethodIsServedOrNot(t *testing.T) {
 		"prompts/get": {`"name":"x"`, none, none}, "prompts/list": {``, none, none},
 		"logging/setLevel": {`"level":"info"`, none, none},
 		"resources/list":   {``, 0, 0}, "resources/templates/list": {``, 0, 0}, "resources/read": {uri, 0, 0},
-		"resources/subscribe": {uri, none, none}, "resources/unsubscribe": {uri, none, none},
+		"resources/subscribe": {uri, 0, none}, "resources/unsubscribe": {uri, 0, none},
 		"completion/complete":  {`"ref":{"type":"ref/resource","uri":"rootbound://{project}/{+path}"},"argument":{"name":"project","value":""}`, 0, 0},
 		"subscriptions/listen": {`"notifications":{}`, -1, -1}, // goes on until it is cancelled
 		"server/discover":      {``, none, 0},

@@ -19,8 +19,10 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs"
 	"github.com/rootbound/rootbound/mcpfs/resource"
+	"github.com/rootbound/rootbound/mcpfs/subscribe"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/patch"
+	"github.com/rootbound/rootbound/watch"
 )
 
 // Options of a Service. The zero value serves nobody anything: no project, mode narrow, no record.
@@ -71,6 +73,8 @@ type Service struct {
 	valve   valve
 	tools   mcpfs.Tools
 	relist  func()
+	hub     *subscribe.Hub
+	unwatch func()
 
 	changing sync.Mutex
 	chosen   []rootbound.RootID // by Use; nil: all
@@ -103,6 +107,8 @@ func New(o Options) (*Service, error) {
 		o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
 	}
 	g := guard.New(door)
+	watching, unwatch := subscribe.Watching(watch.Options{})
+	s.hub, s.unwatch = subscribe.New(subscribe.Options{Watch: watching}), unwatch
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
 		AllowWide: o.AllowWide, ClientProject: o.ClientProject,
@@ -119,6 +125,7 @@ func New(o Options) (*Service, error) {
 			return nil
 		},
 		Sink: o.Sink, Server: o.Server, Transport: o.Transport,
+		Mark: s.hub.Mark, Drop: s.hub.Drop,
 		Panic: func(id string, value any, _ []byte) {
 			o.Warn(fmt.Sprintf("Warning: a call failed inside the server (%s): %v", id, rootbound.Quote(fmt.Sprint(value))))
 		},
@@ -127,7 +134,7 @@ func New(o Options) (*Service, error) {
 		Instructions: o.Tools.Instructions(),
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:       &mcp.ToolCapabilities{ListChanged: o.Tools == mcpfs.Project}, // only the ids in them change
-			Resources:   &mcp.ResourceCapabilities{},
+			Resources:   &mcp.ResourceCapabilities{Subscribe: true, ListChanged: true},
 			Completions: &mcp.CompletionCapabilities{},
 		},
 		CompletionHandler: nothingElse,
@@ -137,6 +144,7 @@ func New(o Options) (*Service, error) {
 	})
 	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
 	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListTool: "list_directory"})
+	s.hub.Add(s.mcp, g, s.scope)
 	s.mcp.AddReceivingMiddleware(undeclared)
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
 	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
@@ -179,6 +187,10 @@ func (s *Service) Connect(ctx context.Context, t mcp.Transport) (*mcp.ServerSess
 // Close ends every session and call, waits for them until ctx ends, and closes what was opened.
 func (s *Service) Close(ctx context.Context) error {
 	err := s.scope.Close(ctx)
+	if cerr := s.hub.Close(ctx); err == nil {
+		err = cerr
+	}
+	s.unwatch()
 	if cerr := s.ceiling.Close(); err == nil {
 		err = cerr
 	}

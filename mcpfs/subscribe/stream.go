@@ -2,6 +2,7 @@ package subscribe
 
 import (
 	"context"
+	"errors"
 	"path"
 	"sync"
 
@@ -336,7 +337,8 @@ func request(project rootbound.RootID, path string, invalid error) guard.Request
 	return guard.Request{Op: rootbound.OpRead, Root: string(project), Path: path, Contained: true, Decoded: true, Listing: true, Invalid: invalid}
 }
 
-// anew watches again what lost its watch, or drops it if it is not there any more.
+// anew watches again what lost its watch, or drops it if it is not there any more. What is there and cannot be watched is
+// dropped too, but not in silence: a listen ends, and a session is told to look at its list.
 func (st *stream) anew(ctx context.Context, s *subscription) bool {
 	err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri) })
 	switch {
@@ -347,6 +349,13 @@ func (st *stream) anew(ctx context.Context, s *subscription) bool {
 		return false
 	}
 	st.remove(s.uri)
+	if unable := new(failure); errors.As(err, &unable) {
+		if st.listen() {
+			st.finish()
+		} else {
+			st.changed(resources)
+		}
+	}
 	return true
 }
 
