@@ -57,16 +57,24 @@ func TestUseSwitchesRunningServers(t *testing.T) {
 			use("--all")
 			p := startIn(t, state, "serve", "--tools=project", "--config", config)
 			begin(p)
+			next := func() message { // the change of the resources, which sessions hear of too, has tests elsewhere
+				t.Helper()
+				for {
+					if m := p.receive(); m.Method != "notifications/resources/list_changed" {
+						return m
+					}
+				}
+			}
 			changed := func() {
 				t.Helper()
-				if m := p.receive(); m.Method != "notifications/tools/list_changed" {
+				if m := next(); m.Method != "notifications/tools/list_changed" {
 					t.Fatalf("%+v", m)
 				}
 			}
 			ids := func() string {
 				t.Helper()
 				p.send(`{"jsonrpc":"2.0","id":"list","method":"tools/list","params":{` + meta + `}}`)
-				b, err := json.Marshal(p.receive().Result)
+				b, err := json.Marshal(next().Result)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +85,7 @@ func TestUseSwitchesRunningServers(t *testing.T) {
 			read := func(id string) string {
 				t.Helper()
 				p.send(`{"jsonrpc":"2.0","id":"read","method":"tools/call","params":{"name":"read_text_file","arguments":{"project_id":"` + id + `","relative_path":"f"},` + meta + `}}`)
-				return firstText(p.receive())
+				return firstText(next())
 			}
 			if got := ids(); got != `["app","notes"]` || read("app") != "app" || read("notes") != "notes" {
 				t.Fatalf("before: %s, %s, %s", got, read("app"), read("notes"))
