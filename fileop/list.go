@@ -15,7 +15,7 @@ import (
 // DefaultPage is how many entries one page of a list holds (contract §6).
 const DefaultPage = 1000
 
-// MaxSorted is how many entries of one directory are sorted by size; the rest is left out and said to be.
+// MaxSorted is how many entries of one directory, by name, are sorted by size; the rest is left out and said to be.
 const MaxSorted = 50_000
 
 // Lister gives the entries of one directory in byte order of their names: *guard.Target and *beneath.Object.
@@ -40,6 +40,8 @@ type ListOptions struct {
 	Cursor  string // Next of the page before; empty: the first
 	Details bool   // read sizes and times
 	BySize  bool   // descending size, then name; implies Details
+
+	sorted int // in place of MaxSorted
 }
 
 // Listing is one page.
@@ -48,6 +50,7 @@ type Listing struct {
 	Truncated bool
 	Next      string // cursor of the next page, empty for the last
 	LeftOut   bool   // BySize: the directory holds more than MaxSorted entries, and the rest was not sorted in
+	Rest      string // LeftOut: cursor by which a list by name gives that rest
 }
 
 // List reads one page of a directory, sorted by the bytes of the names, or by size. An entry that vanishes while it is
@@ -103,13 +106,18 @@ func listBySize(ctx context.Context, l Lister, o ListOptions) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
+	if o.sorted == 0 {
+		o.sorted = MaxSorted
+	}
 	var out Listing
 	var all []Item
+	last := ""
 	err = l.List(ctx, "", func(n *beneath.Node) (beneath.Step, error) {
-		if len(all) == MaxSorted {
-			out.LeftOut = true
+		if len(all) == o.sorted {
+			out.LeftOut, out.Rest = true, last
 			return beneath.Stop, nil
 		}
+		last = n.Name()
 		if it, ok := item(n, true); ok {
 			all = append(all, it)
 		}

@@ -62,6 +62,40 @@ func TestListPages(t *testing.T) {
 	wantReason(t, err, rootbound.ArgumentInvalid)
 }
 
+// TestListGoesOnBySizeAndByName: what is not sorted in by size is the rest of the list by name.
+func TestListGoesOnBySizeAndByName(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 25 {
+		put(t, fmt.Sprintf("%s/f%02d", dir, i), strings.Repeat("x", i%7))
+	}
+	d := openDir(t, dir)
+	seen := map[string]int{}
+	o := ListOptions{Limit: 4, BySize: true, sorted: 10}
+	for {
+		l, err := List(bg, d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range l.Items {
+			seen[i.Name]++
+		}
+		switch {
+		case l.Truncated:
+			o.Cursor = l.Next
+			continue
+		case l.LeftOut:
+			o.Cursor, o.BySize = l.Rest, false
+			continue
+		}
+		break
+	}
+	for i := range 25 {
+		if n := seen[fmt.Sprintf("f%02d", i)]; n != 1 {
+			t.Errorf("f%02d is there %d times", i, n)
+		}
+	}
+}
+
 func TestListLinks(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, out+"/secret", strings.Repeat("s", 777))

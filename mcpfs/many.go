@@ -40,6 +40,7 @@ const ahead = 8 // files that are read before their turn
 
 func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 	project, paths := c.tool.Project(c.Arguments), c.Texts(c.tool.Named(form.Objects), true, 1)
+	from, first := c.continued(len(paths))
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -65,18 +66,22 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 				progress.step()
 				turns[i] <- g
 			}()
-			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.Form == Project}, fileop.Whole(), f.limits.Text)
+			part := fileop.Whole()
+			if i == from {
+				part = first
+			}
+			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.Form == Project}, part, f.limits.Text)
 		}()
 	}
-	started := min(ahead, len(paths))
-	taken := 0
+	started := min(from+ahead, len(paths))
+	taken := from
 	defer func() { // nobody is left behind: what was started is waited for
 		stop()
 		for ; taken < started; taken++ {
 			<-turns[taken]
 		}
 	}()
-	for i := range started {
+	for i := from; i < started; i++ {
 		start(i)
 	}
 
@@ -91,23 +96,31 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 			return nil, g.err
 		}
 		answer := fileAnswer{Path: wire.Echo(path), Version: g.t.Version}
-		var piece string
+		piece, told := "", ""
+		var next map[string]any
 		switch {
 		case g.err != nil:
 			text, why := wire.Refused(Advise(g.err, f.tools))
 			answer.Error = &why
 			piece = wire.Echo(path) + ": Error - " + text
 		case g.t.Truncated:
-			text, _ := show.CutText(string(g.t.Data), g.t)
-			piece = show.Path(path) + ":\n" + text + "\n"
-			out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Objects): paths[taken:]}
+			piece = show.Path(path) + ":\n" + string(g.t.Data)
+			if !strings.HasSuffix(piece, "\n") {
+				piece += "\n"
+			}
+			told, next = show.CutText("", g.t)
+			told = fmt.Sprintf("%s and skip: %d", strings.TrimSuffix(told, "]"), taken-1)
+			if taken < len(paths) {
+				told += fmt.Sprintf(", or with skip: %d without the rest of this file", taken)
+			}
+			next["skip"] = taken - 1
 		default:
 			piece = show.Path(path) + ":\n" + string(g.t.Data) + "\n"
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1
-			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; ask for the others in another call]", rest, len(paths))
-			out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Objects): paths[rest:]}
+			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; go on with skip: %d]", rest, len(paths), rest)
+			out.Cut, out.Next = true, map[string]any{"skip": rest}
 			break
 		}
 		if b.Len() > 0 {
@@ -115,6 +128,11 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		}
 		b.WriteString(piece)
 		files = append(files, answer)
+		if next != nil {
+			b.WriteString(told + "]")
+			out.Cut, out.Next = true, next
+			break
+		}
 		if started < len(paths) {
 			start(started)
 			started++
@@ -123,4 +141,22 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 	out.Text = b.String()
 	out.More = map[string]any{"files": files}
 	return out, nil
+}
+
+// continued reads where an answer that was cut goes on: how many of n files are done, and what of the next one is wanted.
+func (c call) continued(n int) (from int, first fileop.Part) {
+	from = int(max(c.Whole("skip", 0), 0))
+	if from > 0 && from >= n {
+		c.Fail("leaves out all the files", "skip")
+	}
+	line, offset := c.Whole("line", 1), c.Whole("offset", 0)
+	switch {
+	case line > 0 && offset >= 0:
+		c.Fail("only one of line and offset can be used", "arguments")
+	case line > 0:
+		return from, fileop.Lines(line, fileop.ToEnd)
+	case offset >= 0:
+		return from, fileop.Bytes(offset, fileop.ToEnd)
+	}
+	return from, fileop.Whole()
 }

@@ -3,7 +3,6 @@ package mcpfs
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -18,6 +17,14 @@ import (
 func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
 	patterns := c.Texts("excludePatterns", false, 0)
+	o := fileop.TreeOptions{Nodes: f.limits.Tree, Depth: levels, After: c.cursor()}
+	if n := c.Whole("max_nodes", 1); n > 0 {
+		o.Nodes = min(o.Nodes, int(n))
+	}
+	if n := c.Whole("depth", 1); n > 0 {
+		o.Depth = min(o.Depth, int(n))
+	}
+	byIgnores := c.Truth("gitignore")
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -27,13 +34,22 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
-	var t fileop.Tree
-	o := fileop.TreeOptions{Nodes: f.limits.Tree, Depth: levels}
 	if progress.asked() || !exclude.None() { // a path for each node is worth its price only then
 		o.Excluded = func(rel string) bool { progress.step(); return exclude.Match(rel) }
 	}
+	var t fileop.Tree
+	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		t, err = fileop.Grow(ctx, on, o)
+		var ignores *search.Ignores
+		if byIgnores {
+			if ignores, err = search.NewIgnores(on); err != nil {
+				return err
+			}
+			o.Along = ignores.Course
+		}
+		if t, err = fileop.Grow(ctx, on, o); err == nil && byIgnores {
+			unread = ignores.Unread()
+		}
 		return err
 	})
 	if err != nil {
@@ -42,30 +58,43 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	text, used := show.Tree(t.Nodes, f.limits.treeLen)
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)
-	switch {
-	case used < len(t.Nodes) || t.Truncated:
-		last := show.PathIn(t.Nodes, used-1)
-		dir := last
-		if n := t.Nodes[used-1]; !n.Dir {
-			dir, _ = cutLast(last)
-		}
-		out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Object): show.Join(r.Path, dir)}
-		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; ask for the directories from there on one by one, or leave some out with excludePatterns]",
-			used, rootbound.Quote(show.Join(r.Path, last))))
-	case t.Deep:
-		first := show.Join(r.Path, show.PathIn(t.Nodes, slices.IndexFunc(t.Nodes, func(n fileop.Branch) bool { return n.Dir && n.Depth >= levels })))
-		out.Cut, out.Next = true, map[string]any{c.tool.Named(form.Object): first}
-		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %d levels, first at %s; ask for what lies below it]", levels, rootbound.Quote(first)))
+	if unread.Count > 0 {
+		out.Note(fmt.Sprintf("%d ignore files could not be honoured, the first of them %s", unread.Count, rootbound.Quote(show.Path(unread.Paths[0]))))
 	}
+	f.cutTree(c, out, r.Path, t, used, o.Depth)
 	return out, nil
+}
+
+// cutTree says what is missing of a tree of which the first nodes are shown, and how to go on.
+func (f *files) cutTree(c call, out *wire.Reply, path string, t fileop.Tree, used, depth int) {
+	fresh, closed, first := 0, 0, ""
+	for i, n := range t.Nodes[:used] {
+		if !n.Before {
+			fresh++
+		}
+		if n.Closed {
+			if closed++; closed == 1 {
+				first = show.Join(path, show.PathIn(t.Nodes, i))
+			}
+		}
+	}
+	named := c.tool.Named(form.Object)
+	if closed > 0 {
+		out.Cut, out.Next = true, map[string]any{named: first}
+		if c.Text("cursor", false) != "" {
+			out.Next = map[string]any{named: first, "cursor": ""}
+		}
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %d levels; %d directories are marked truncated, the first of them %s; ask for what they hold with %s]",
+			depth, closed, rootbound.Quote(first), named))
+	}
+	if used < len(t.Nodes) || t.Truncated {
+		last := show.PathIn(t.Nodes, used-1)
+		next := show.Cursor(last)
+		out.Cut, out.Next = true, map[string]any{"cursor": next}
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; go on with cursor: %s; or ask for less with depth, gitignore or excludePatterns]",
+			fresh, rootbound.Quote(show.Join(path, last)), next))
+	}
 }
 
 // levels is how deep one tree goes: indentation makes its text grow with the square of the depth.
 const levels = 200
-
-func cutLast(p string) (dir, name string) {
-	if i := strings.LastIndexByte(p, '/'); i >= 0 {
-		return p[:i], p[i+1:]
-	}
-	return "", p
-}

@@ -17,6 +17,9 @@ var (
 	offsetField    = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`)
 	cursorField    = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
 	excludeField   = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
+	depthField     = may("depth", `{"type":"integer","minimum":1,"description":"How many levels to show; directories at the last one are marked truncated"}`)
+	nodesField     = may("max_nodes", `{"type":"integer","minimum":1,"description":"How many entries to show at most; a cursor goes on from there"}`)
+	gitignoreField = may("gitignore", `{"type":"boolean","default":false,"description":"Leave out what .gitignore and .ignore files of the project say, and .git"}`)
 	versionField   = may("expected_version", `{"type":"string","description":"structuredContent.version of the read this change is based on, or absent for a file that must not exist; anything else there is a version_conflict"}`)
 	overwriteField = may("overwrite", `{"type":"boolean","default":false,"description":"Replace a file that exists at destination"}`)
 	parentsField   = may("create_parents", `{"type":"boolean","default":false,"description":"Make the directories that are missing above it"}`)
@@ -72,7 +75,10 @@ func classicTable() []Tool {
 		{Name: "read_media_file", Title: "Read Media File", Op: rootbound.OpRead, Reads: true, Media: true, In: []Field{pathField, rootField}, Out: []Field{versionOut},
 			Description: "Reads the bytes of a file: images and audio as such, anything else as an embedded resource in base64." + pathRules + linkRules},
 		{Name: "read_multiple_files", Title: "Read Multiple Files", Op: rootbound.OpRead, Reads: true,
-			In: []Field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(Objects), rootField},
+			In: []Field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(Objects),
+				may("skip", `{"type":"integer","minimum":0,"description":"How many of the files to leave out from the front; next of a cut answer says it"}`),
+				may("line", `{"type":"integer","minimum":1,"description":"First line to read of the first file that is not left out, counted from 1"}`),
+				may("offset", `{"type":"integer","minimum":0,"description":"First byte to read of the first file that is not left out, counted from 0"}`), rootField},
 			Out: []Field{cutOut, nextOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
 				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},
 			Description: "Reads several text files at once, each shown under its path. One that cannot be read is reported in its place and does not stop the others." + pathRules + linkRules + bound},
@@ -95,8 +101,9 @@ func classicTable() []Tool {
 				cursorField, rootField},
 			Out:         []Field{cutOut, nextOut, linksOut},
 			Description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
-		{Name: "directory_tree", Title: "Directory Tree", Op: rootbound.OpTree, Reads: true, In: []Field{pathField, excludeField, rootField}, Out: []Field{cutOut, nextOut, skippedOut},
-			Description: "Shows everything below a directory as JSON: name, type and, for directories, children. An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
+		{Name: "directory_tree", Title: "Directory Tree", Op: rootbound.OpTree, Reads: true, In: []Field{pathField, excludeField, depthField, nodesField, gitignoreField, cursorField, rootField}, Out: []Field{cutOut, nextOut, skippedOut, noteOut},
+			Description: "Shows everything below a directory as JSON: name, type and, for directories, children; of large trees take depth, gitignore or max_nodes. A directory marked continued is there for the rest of what it holds; ask for one marked truncated by its path. " +
+				"An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
 		{Name: "move_file", Title: "Move File", Op: rootbound.OpMove, Destructive: true, Out: []Field{undoOut, noteOut},
 			In: []Field{must("source", `{"type":"string","description":"File, directory or link to move"}`).as(Object),
 				must("destination", `{"type":"string","description":"Its new path, name included; the directory must exist unless create_parents is set"}`).as(Destination),

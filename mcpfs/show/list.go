@@ -32,10 +32,11 @@ func Entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
 		out.Cut, out.Next = true, map[string]any{"cursor": cursor}
 	}
 	if l.LeftOut {
-		fmt.Fprintf(b, "\n[more than %d entries: those beyond are not sorted in; list them by name]", fileop.MaxSorted)
+		cursor := Cursor(l.Rest)
+		fmt.Fprintf(b, "\n[cut: only the first %d entries by name are sorted by size; the others are the list with sortBy: name and cursor: %s]", fileop.MaxSorted, cursor)
 		out.Cut = true
 		if out.Next == nil {
-			out.Next = map[string]any{"sortBy": "name"}
+			out.Next = map[string]any{"sortBy": "name", "cursor": cursor}
 		}
 	}
 	out.Text = b.String()

@@ -8,8 +8,8 @@ import (
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
-// Tree writes the nodes of a depth-first walk as nested JSON, two blanks a level, until bound bytes are passed. It
-// gives the text and how many nodes are in it.
+// Tree writes the nodes of a depth-first walk as nested JSON, two blanks a level, until bound bytes are passed; at least one
+// node that was on no page before. It gives the text and how many nodes are in it.
 func Tree(nodes []fileop.Branch, bound int) (string, int) {
 	if len(nodes) == 0 {
 		return "[]", 0
@@ -18,10 +18,12 @@ func Tree(nodes []fileop.Branch, bound int) (string, int) {
 	b = append(b, '[')
 	depth, used := 1, 0 // of the list that is open
 	open := true        // the list that is open is still empty
+	fresh := false
 	for _, n := range nodes {
-		if len(b) > bound {
+		if len(b) > bound && fresh {
 			break
 		}
+		fresh = fresh || !n.Before
 		for ; depth > n.Depth; depth-- {
 			b, open = closeList(b, depth, open), false
 		}
@@ -40,6 +42,12 @@ func Tree(nodes []fileop.Branch, bound int) (string, int) {
 			open = false
 		} else {
 			b = append(b, `"directory",`...)
+			if n.Before {
+				b = append(indent(b, 2*depth), `"continued": true,`...)
+			}
+			if n.Closed {
+				b = append(indent(b, 2*depth), `"truncated": true,`...)
+			}
 			b = append(indent(b, 2*depth), `"children": [`...)
 			depth, open = depth+1, true
 		}
