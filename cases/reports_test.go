@@ -52,7 +52,6 @@ const reportCanary = "CANARY-5d1f-never-comes-back"
 
 // pending are reports about tools that do not exist yet.
 var pending = map[string]string{
-	"P34": "no tool for the operation yet: copy",
 	"P47": "no tool for the operation yet: search_content",
 	"P48": "no tool for the operation yet: search_content",
 }
@@ -380,9 +379,17 @@ func (r *retold) check(name string, want any) {
 		}
 	case "within_ms": // the call had no longer
 	case "file":
-		for p, text := range want.(map[string]any) {
+		for p, w := range want.(map[string]any) {
+			text := fmt.Sprint(w)
+			if other, ok := strings.CutPrefix(text, "same bytes as "); ok {
+				b, err := os.ReadFile(r.fill("{root}/" + other))
+				if err != nil || len(b) == 0 {
+					t.Fatalf("%s: %d bytes, %v", other, len(b), err)
+				}
+				text = string(b)
+			}
 			if got, err := os.ReadFile(p); err != nil || string(got) != text {
-				t.Errorf("%s holds %.80q (%v), want %q", p, got, err, text)
+				t.Errorf("%s holds %.80q (%v), want %.80q", p, got, err, text)
 			}
 		}
 	case "cut":
