@@ -35,7 +35,8 @@ type ContentOptions struct {
 
 	Context  int           // lines before and after each hit, 0 to match.MaxContext
 	Limit    int           // hits of a page; 0: DefaultHits
-	MaxText  int           // bytes of the page's lines; 0: DefaultText. One hit is always given
+	MaxText  int           // bytes of the page as text, with each line's path; 0: DefaultText. One hit is always given
+	Prefix   int           // bytes that stand before each path in that text
 	MaxFiles int64         // that are opened; looked at after each run of files (beneath.Run)
 	MaxBytes int64         // that are read, looked at likewise; a file of more is left out and named in Skipped
 	Time     time.Duration // a file that it ends in is left out and named in Skipped
@@ -64,6 +65,12 @@ type FileHits struct {
 	InParts  bool // a line was too long to be searched at once (match.Stats)
 }
 
+// Skip is a file or directory that could not be read, or not to its end.
+type Skip struct {
+	Path   string           // relative to what was searched
+	Reason rootbound.Reason // too_large: for the project or for MaxBytes; limit_reached: Time ended in it; else io_error
+}
+
 // ContentResult is one page, its files in the order of a depth-first walk by name bytes.
 type ContentResult struct {
 	Files     []FileHits
@@ -72,13 +79,14 @@ type ContentResult struct {
 	Why       Cut    // if Truncated
 	Next      string // cursor of the next page, if Truncated
 
-	Visited  int      // entries looked at, also some that the next page begins with
-	Searched int      // files that were read to their end, or to the hit that ended the page
-	Binary   int      // files that were left out for it, or whose rest was
-	Bytes    int64    // read
-	Skipped  []string // what could not be read, relative, at most MaxSkips
-	Skips    int      // how many there were
-	Unread   Unread   // ignore files that could not be honoured
+	Visited  int    // entries looked at, also some that the next page begins with
+	Searched int    // files that were read to their end, or to the hit that ended the page
+	Binary   int    // files that were left out for it, or whose rest was
+	InParts  int    // files with a line that was too long to be searched at once (match.Stats)
+	Bytes    int64  // read
+	Skipped  []Skip // what could not be read, at most MaxSkips
+	Skips    int    // how many there were
+	Unread   Unread // ignore files that could not be honoured
 }
 
 // Content searches the lines of the files below a directory, or of one file, for m: files in the order of the walk, lines in
@@ -101,7 +109,7 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 		t := time.AfterFunc(o.Time, func() { c.late.Store(true) })
 		defer t.Stop()
 	}
-	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(rel) }}
+	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(Skip{rel, rootbound.IOError}) }}
 	var x *Ignores
 	if !o.IncludeIgnored {
 		above, _ := w.(Above)
@@ -138,9 +146,9 @@ type content struct {
 	last    place // up to where the search is done
 }
 
-func (c *content) skip(rel string) {
+func (c *content) skip(s Skip) {
 	if c.r.Skips++; len(c.r.Skipped) < MaxSkips {
-		c.r.Skipped = append(c.r.Skipped, rel)
+		c.r.Skipped = append(c.r.Skipped, s)
 	}
 }
 
@@ -181,9 +189,10 @@ func given(f Filter) bool { return f != nil && !f.None() }
 // haul is what a run of files gave.
 type haul struct {
 	files    []FileHits
-	skipped  []string
+	skipped  []Skip
 	searched int
 	binary   int
+	inParts  int
 	bytes    int64
 	hits     int
 	text     int
@@ -234,13 +243,13 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 	case notThere(reason):
 		return nil
 	case reason == rootbound.TooLarge, reason == rootbound.IOError:
-		h.skipped = append(h.skipped, r.Rel(i))
+		h.skipped = append(h.skipped, Skip{r.Rel(i), reason})
 		return nil
 	default:
 		return err
 	}
 	if c.o.MaxBytes > 0 && f.Size() > c.o.MaxBytes {
-		h.skipped = append(h.skipped, r.Rel(i))
+		h.skipped = append(h.skipped, Skip{r.Rel(i), rootbound.TooLarge})
 		return nil
 	}
 	after := 0
@@ -268,17 +277,20 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 		}
 		hits = append(hits, t)
 		h.hits++
-		h.text += weigh(&t)
+		h.text += weigh(&t, len(r.Rel(i))+c.o.Prefix)
 		return h.hits <= c.o.Limit && h.text <= c.o.MaxText
 	})
 	h.bytes += stats.Bytes
+	if stats.InParts {
+		h.inParts++
+	}
 	found := FileHits{Path: r.Rel(i), Encoding: stats.Encoding, Hits: hits, InParts: stats.InParts}
 	switch {
 	case err == errLate:
 		h.late = &found
 		return nil
 	case rootbound.ReasonOf(err) == rootbound.IOError: // what it gave so far counts
-		h.skipped = append(h.skipped, found.Path)
+		h.skipped = append(h.skipped, Skip{found.Path, rootbound.IOError})
 	case err != nil:
 		return err
 	case stats.Binary:
@@ -306,8 +318,10 @@ type late struct{}
 
 func (late) Error() string { return "the time is over" }
 
-func weigh(h *match.Hit) int {
-	n := len(h.Text)
+// weigh is what a hit takes as text, and in structured form, roughly: the greater of the two.
+func weigh(h *match.Hit, path int) int {
+	const numbers, span = 40, 24
+	n := len(h.Text) + (1+len(h.Before)+len(h.After))*(path+numbers) + span*len(h.Spans)
 	for _, s := range h.Before {
 		n += len(s)
 	}
@@ -325,9 +339,10 @@ func (c *content) take(h *haul) error {
 	}
 	r.Searched += h.searched
 	r.Binary += h.binary
+	r.InParts += h.inParts
 	r.Bytes += h.bytes
-	for _, rel := range h.skipped {
-		c.skip(rel)
+	for _, s := range h.skipped {
+		c.skip(s)
 	}
 	for i := range h.files {
 		if why := c.add(&h.files[i]); why != "" {
@@ -338,7 +353,7 @@ func (c *content) take(h *haul) error {
 		c.last = place{h.last, -1}
 	}
 	if h.late != nil && c.last == c.from { // or no page would ever come behind it
-		c.skip(h.late.Path)
+		c.skip(Skip{h.late.Path, rootbound.LimitReached})
 		if why := c.add(h.late); why != "" {
 			return c.cut(why)
 		}
@@ -362,7 +377,7 @@ func (c *content) add(f *FileHits) Cut {
 	room := 0
 	var why Cut
 	for ; room < len(f.Hits) && why == ""; room++ {
-		t := weigh(&f.Hits[room])
+		t := weigh(&f.Hits[room], len(f.Path)+c.o.Prefix)
 		switch {
 		case c.r.Hits == c.o.Limit:
 			why = CutHits
