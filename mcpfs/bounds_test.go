@@ -29,6 +29,10 @@ func TestG25RepliesAreBounded(t *testing.T) {
 	l.file("markup.txt", strings.Repeat("<&>\u0001", 1<<19))        // each of its bytes is six in JSON
 	l.file("half.txt", strings.Repeat("0123456789abcde\n", 40_000))
 	l.file("big.png", strings.Repeat("x", 5<<20))
+	l.file("wide.txt", strings.Repeat(strings.Repeat("\u0001", 900)+"\n"+strings.Repeat("needle\n", 2), 2000))
+	l.file("spans.txt", strings.Repeat(strings.Repeat("<", 1000)+"\n", 2000))
+	far := strings.Repeat(strings.Repeat("d", 250)+"/", 12)
+	l.file(far+"f", strings.Repeat("needle\n", 2000))
 	l.mkdir("flat")
 	for i := range 1100 {
 		l.file(fmt.Sprintf("flat/%04d.dat", i), "")
@@ -64,6 +68,11 @@ func TestG25RepliesAreBounded(t *testing.T) {
 		{"list_directory_with_sizes", args{"path": "flat"}, true, 1004, 1 << 20},
 		{"list_directory_with_sizes", args{"path": "flat", "sortBy": "size"}, true, 1004, 1 << 20},
 		{"search_files", args{"path": ".", "pattern": "**/*.dat"}, true, 101, 1 << 20},
+		{"search_content", args{"path": ".", "pattern": "[0-9]"}, true, 101, 1 << 19},
+		{"search_content", args{"path": "wide.txt", "pattern": "needle", "context": 100}, true, 0, 1 << 19},
+		{"search_content", args{"path": "spans.txt", "pattern": "."}, true, 0, 1 << 19},
+		{"search_content", args{"path": far, "pattern": "needle", "context": 100}, true, 0, 1 << 20},
+		{"search_content", args{"path": strings.Repeat("./", 3000), "include": []string{"lines.txt"}, "pattern": "5", "context": 100}, true, 0, 1 << 20},
 		{"directory_tree", args{"path": "."}, true, 0, 1 << 20},
 		{"edit_file", args{"path": "lines.txt", "edits": []args{{"oldText": "5", "newText": "five", "replaceAll": true}}}, true, 0, 1<<20 + 1000},
 	} {

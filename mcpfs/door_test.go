@@ -47,6 +47,9 @@ func valid(tool, name string) any {
 	case "edits":
 		return []args{{"oldText": "x", "newText": "y"}}
 	case "pattern":
+		if tool == "search_content" {
+			return "x"
+		}
 		return "*"
 	}
 	return "text"

@@ -22,6 +22,7 @@ func handlers() map[string]handler {
 		"list_directory_with_sizes": (*files).listSizes,
 		"directory_tree":            (*files).tree,
 		"move_file":                 (*files).move,
+		"search_content":            (*files).searchContent,
 		"search_files":              (*files).search,
 		"get_file_info":             (*files).info,
 		"list_allowed_directories":  (*files).allowed,

@@ -23,7 +23,7 @@ type slowLog struct {
 }
 
 func (s *slowLog) Decided(r *decision.Record, _ bool) error {
-	if r.Operation == rootbound.OpTree || r.Operation == rootbound.OpSearch {
+	if r.Operation == rootbound.OpTree || r.Operation == rootbound.OpSearch || r.Operation == rootbound.OpSearchContent {
 		close(s.entered)
 		<-s.release
 	}
@@ -34,7 +34,7 @@ func TestLongCallsSendProgressAndStop(t *testing.T) {
 	for _, c := range []struct {
 		tool string
 		args args
-	}{{"directory_tree", args{"path": "."}}, {"search_files", args{"path": ".", "pattern": "**/x"}}} {
+	}{{"directory_tree", args{"path": "."}}, {"search_files", args{"path": ".", "pattern": "**/x"}}, {"search_content", args{"path": ".", "pattern": "x"}}} {
 		t.Run(c.tool, func(t *testing.T) {
 			log := &slowLog{entered: make(chan struct{}), release: make(chan struct{})}
 			told := make(chan float64, 100)

@@ -3,6 +3,7 @@ package mcpfs
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,17 +43,28 @@ type Options struct {
 
 // Limits bound one answer (contract §6). 0 means the value named here.
 type Limits struct {
-	Text    int // bytes of text of one read, and of read_multiple_files together: 1 MiB
-	Media   int // bytes of one file read as media: 4 MiB, since a reply carries it twice in base64
-	Tree    int // nodes of one tree: 50,000
-	List    int // entries of one page of a list: 1,000
-	Hits    int // hits of one page of a search: 100
-	Edit    int // bytes of a file that edit_file takes: 16 MiB
+	Text  int // bytes of text of one read, and of read_multiple_files together: 1 MiB
+	Media int // bytes of one file read as media: 4 MiB, since a reply carries it twice in base64
+	Tree  int // nodes of one tree: 50,000
+	List  int // entries of one page of a list: 1,000
+	Hits  int // hits of one page of a search: 100
+	Edit  int // bytes of a file that edit_file takes: 16 MiB
+
+	SearchBytes int64         // read by one search_content: 4 GiB
+	SearchFiles int           // looked into by one search_content: 1,000,000
+	SearchTime  time.Duration // of one search_content: 20 s
+
 	treeLen int // bytes of a tree's text, so that long names cannot blow up what the node bound allows
 }
 
 func (l Limits) filled() Limits {
-	for p, standard := range map[*int]int{&l.Text: 1 << 20, &l.Media: 4 << 20, &l.Tree: 50_000, &l.List: 1000, &l.Hits: 100, &l.Edit: 16 << 20, &l.treeLen: 6 << 20} {
+	if l.SearchBytes <= 0 {
+		l.SearchBytes = 4 << 30
+	}
+	if l.SearchTime <= 0 {
+		l.SearchTime = 20 * time.Second
+	}
+	for p, standard := range map[*int]int{&l.Text: 1 << 20, &l.Media: 4 << 20, &l.Tree: 50_000, &l.List: 1000, &l.Hits: 100, &l.Edit: 16 << 20, &l.SearchFiles: 1_000_000, &l.treeLen: 6 << 20} {
 		if *p <= 0 {
 			*p = standard
 		}

@@ -86,8 +86,9 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 	dropped(out, &b, st)
 	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
 		show.Size(int64(f.limits.Text)), f.limits.List, f.limits.Hits, f.limits.Tree)
-	out.Add("limits", map[string]int{"text": f.limits.Text, "media": f.limits.Media, "tree": f.limits.Tree, "list": f.limits.List,
-		"search": f.limits.Hits, "edit": f.limits.Edit})
+	out.Add("limits", map[string]any{"text": f.limits.Text, "media": f.limits.Media, "tree": f.limits.Tree, "list": f.limits.List,
+		"search": f.limits.Hits, "edit": f.limits.Edit,
+		"search_bytes": f.limits.SearchBytes, "search_files": f.limits.SearchFiles, "search_seconds": f.limits.SearchTime.Seconds()})
 	out.Add("mode", st.Mode)
 	out.Add("state", st.State)
 	out.Add("generation", st.Generation)

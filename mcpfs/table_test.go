@@ -23,17 +23,17 @@ func TestEveryToolHasItsHandler(t *testing.T) {
 
 // Nothing here opens anything: files are reached through the guard's handles only.
 func TestNoFileAccessOfItsOwn(t *testing.T) {
-	sources, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
+	var sources []string
+	for _, room := range []string{".", "form", "show", "wire"} {
+		in, err := filepath.Glob(room + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, in...)
 	}
 	forbidden := regexp.MustCompile(`"(os|io/ioutil|syscall|path/filepath|os/exec|golang\.org/x/sys/.*|net|net/http|github\.com/rootbound/rootbound/(beneath|authority|decision))"`)
 	n := 0
-	for _, name := range append(sources, below...) {
+	for _, name := range sources {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}

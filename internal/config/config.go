@@ -110,6 +110,10 @@ type Limits struct {
 	Search int   // hits of a page
 	Edit   int64 // bytes of a file that is edited, and of a patch
 	Trees  int   // entries of a tree that is moved, copied or deleted
+
+	SearchBytes int64         // read by one search of contents
+	SearchFiles int           // looked into by one search of contents
+	SearchTime  time.Duration // of one search of contents
 }
 
 // Undo bounds what is kept of what changes replaced or deleted.

@@ -23,6 +23,6 @@ var scopeOut = []Field{
 	may("dropped_roots", `{"type":"array","description":"Entries of the client's list that are not approved","items":{"type":"object","properties":{"entry":{"type":"integer","description":"Place in the list, from 1"},`+
 		`"reason":{"type":"string"},"detail":{"type":"string"},"next":{"type":"string"}},"required":["entry","reason","next"],"additionalProperties":false}}`),
 	may("limits", `{"type":"object","description":"Bounds of one answer","properties":{"text":{"type":"integer"},"media":{"type":"integer"},"tree":{"type":"integer"},"list":{"type":"integer"},`+
-		`"search":{"type":"integer"},"edit":{"type":"integer"}},"additionalProperties":false}`),
+		`"search":{"type":"integer"},"edit":{"type":"integer"},"search_bytes":{"type":"integer"},"search_files":{"type":"integer"},"search_seconds":{"type":"number"}},"additionalProperties":false}`),
 	noteOut, cutOut, nextOut,
 }

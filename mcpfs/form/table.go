@@ -125,6 +125,7 @@ func classicTable() []Tool {
 // ourTable are the tools that the classic server lacks. Their arguments are closed in both forms.
 func ourTable() []Tool {
 	return []Tool{
+		searchContent(),
 		{Name: "copy_file", Title: "Copy File", Op: rootbound.OpCopy, Destructive: true,
 			In: []Field{must("source", `{"type":"string","description":"File or directory to copy"}`).as(Object),
 				must("destination", `{"type":"string","description":"Path of the copy, name included; the directory must exist unless create_parents is set"}`).as(Destination),

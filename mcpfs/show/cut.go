@@ -8,6 +8,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/mcpfs/wire"
+	"github.com/rootbound/rootbound/search"
 )
 
 // Cursor encodes where a list goes on, for a caller to send back.
@@ -33,19 +34,35 @@ func CutText(text string, t fileop.Text) (string, map[string]any) {
 
 // Skipped says what a walk could not read: in structured data and in a block of its own.
 func Skipped(r *wire.Reply, sent string, s fileop.Skipped) {
-	if s.Count == 0 {
+	places := make([]search.Skip, len(s.Paths))
+	for i, p := range s.Paths {
+		places[i] = search.Skip{Path: p, Reason: rootbound.IOError}
+	}
+	leftOut(r, sent, "could not be read", places, s.Count)
+}
+
+// Unsearched says what a search of contents did not read, or not to its end, and why.
+func Unsearched(r *wire.Reply, sent string, places []search.Skip, count int) {
+	leftOut(r, sent, "were not searched to their end", places, count)
+}
+
+func leftOut(r *wire.Reply, sent, what string, places []search.Skip, count int) {
+	if count == 0 {
 		return
 	}
 	list := []map[string]string{}
-	text := fmt.Sprintf("[%d places could not be read:", s.Count)
-	for i, p := range s.Paths {
-		shown := Join(sent, p)
-		list = append(list, map[string]string{"path": shown, "reason": string(rootbound.IOError)})
+	text := fmt.Sprintf("[%d places %s:", count, what)
+	for i, p := range places {
+		shown := Join(sent, p.Path)
+		list = append(list, map[string]string{"path": shown, "reason": string(p.Reason)})
 		if i < 5 {
 			text += " " + rootbound.Quote(shown)
+			if p.Reason != rootbound.IOError {
+				text += " (" + p.Reason.Meaning() + ")"
+			}
 		}
 	}
-	if s.Count > 5 {
+	if count > 5 {
 		text += " …"
 	}
 	r.Add("skipped", list)

@@ -1,0 +1,110 @@
+package mcpfs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/show"
+	"github.com/rootbound/rootbound/mcpfs/wire"
+	"github.com/rootbound/rootbound/search"
+	"github.com/rootbound/rootbound/search/match"
+)
+
+// looks is what a search looked into, in structured data.
+type looks struct {
+	Files  int   `json:"files"`
+	Bytes  int64 `json:"bytes"`
+	Binary int   `json:"binary,omitempty"`
+}
+
+// searchContent answers search_content.
+func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) {
+	r := c.request()
+	pattern := c.Text("pattern", true)
+	how := match.Options{Literal: c.Truth("literal"), IgnoreCase: c.Truth("ignore_case"), Word: c.Truth("word")}
+	include, exclude := c.Texts("include", false, 0), c.Texts("exclude", false, 0)
+	o := search.ContentOptions{
+		IncludeIgnored: c.Truth("include_ignored"), Context: int(max(0, c.Whole("context", 0))), Cursor: c.cursor(), Limit: f.limits.Hits,
+		MaxText: f.limits.Text / 2, // it comes twice
+		Prefix:  len(show.Join(r.Path, "")) + 1, MaxFiles: int64(f.limits.SearchFiles), MaxBytes: f.limits.SearchBytes, Time: f.limits.SearchTime,
+	}
+	if n := c.Whole("max_results", 1); n > 0 {
+		o.Limit = int(min(n, int64(o.Limit)))
+	}
+	if o.Context > match.MaxContext {
+		c.Fail(fmt.Sprintf("must be %d or less", match.MaxContext), "context")
+	}
+	if c.Err() != nil {
+		return nil, c.Err()
+	}
+	m, err := match.Compile(pattern, how)
+	if err != nil {
+		return nil, badPattern(err, r, pattern)
+	}
+	if o.Include, err = search.CompileExcludes(include); err != nil {
+		return nil, badPattern(err, r, strings.Join(include, ", "))
+	}
+	if o.Exclude, err = search.CompileExcludes(exclude); err != nil {
+		return nil, badPattern(err, r, strings.Join(exclude, ", "))
+	}
+	progress := c.progress(ctx)
+	defer progress.stop()
+	o.Step = progress.step
+	var res search.ContentResult
+	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		res, err = search.Content(ctx, on, m, o)
+		if res.Truncated {
+			on.Stopped(string(res.Why))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.Reply{}
+	show.Matches(out, r.Path, res.Files, o.Context > 0)
+	out.Add("searched", looks{res.Searched, res.Bytes, res.Binary})
+	if res.Hits == 0 {
+		out.Text = "No matches found"
+	}
+	if res.Truncated {
+		next := show.Cursor(res.Next)
+		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), next)
+		out.Cut, out.Next = true, map[string]any{"cursor": next}
+	}
+	if res.Binary > 0 {
+		out.Note(counted(res.Binary, "file that is not text was", "files that are not text were") + " not searched")
+	}
+	if res.InParts > 0 {
+		out.Note(counted(res.InParts, "file has", "files have") + " lines that were searched in parts, since they are very long: a match of more than 32 KiB may be missed there")
+	}
+	if n := res.Unread.Count; n > 0 {
+		out.Note(counted(n, "ignore file was", "ignore files were") + " not read or had too many rules, and did not count")
+	}
+	show.Unsearched(out, r.Path, res.Skipped, res.Skips)
+	return out, nil
+}
+
+func counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
+
+// whyCut says what ended a search, if it was not the number of matches.
+func whyCut(why search.Cut) string {
+	switch why {
+	case search.CutText:
+		return ", since more would not fit into one answer"
+	case search.CutFiles:
+		return ": not all was searched, since one answer looks into no more files"
+	case search.CutBytes:
+		return ": not all was searched, since one answer reads no more bytes"
+	case search.CutTime:
+		return ": not all was searched, since one answer takes no longer"
+	}
+	return ""
+}
