@@ -126,8 +126,6 @@ func (a attack) skipUnlessHere(t *testing.T, s surroundings) {
 	switch {
 	case !slices.Contains(a.AppliesTo, "linux"):
 		skip(t, name, "not a case of this platform")
-	case a.Operation == "search":
-		skip(t, name, "no tool for the operation yet: "+a.Operation)
 	case a.API == "relative" && !s.project:
 		skip(t, name, "only the project form takes relative_path")
 	case a.NeedsRoot && os.Getuid() != 0:

@@ -282,6 +282,16 @@ func (r *run) check(name string, want any) error {
 		if fmt.Sprint(len(seen)) != text {
 			return fmt.Errorf("%d distinct entries, want %s: %q", len(seen), text, last.Text)
 		}
+	case "hits":
+		for i, c := range r.calls {
+			var matches []json.RawMessage
+			if ok := c.r.Get("matches", &matches); ok != c.r.OK() {
+				return fmt.Errorf("call %d: matches are there: %v, in %s", i+1, ok, c.r.Short())
+			}
+			if fmt.Sprint(len(matches)) != text && c.r.OK() {
+				return fmt.Errorf("call %d: %d hits, want %s: %s", i+1, len(matches), text, c.r.Short())
+			}
+		}
 	case "same_refusal":
 		return r.sameRefusal(last, text)
 	case "each":

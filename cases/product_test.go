@@ -177,6 +177,9 @@ func (o operation) tool(w *world) (string, rawmcp.Args) {
 		return "list_directory", args
 	case "tree":
 		return "directory_tree", args
+	case "search":
+		args["pattern"], args["literal"] = str("pattern"), o.args["regex"] != true
+		return "search_content", args
 	case "stat":
 		return "get_file_info", args
 	case "create":

@@ -50,12 +50,6 @@ type toolCall struct {
 
 const reportCanary = "CANARY-5d1f-never-comes-back"
 
-// pending are reports about tools that do not exist yet.
-var pending = map[string]string{
-	"P47": "no tool for the operation yet: search_content",
-	"P48": "no tool for the operation yet: search_content",
-}
-
 func TestReports(t *testing.T) {
 	raw, err := os.ReadFile("testdata/reports.yaml")
 	if err != nil {
@@ -70,10 +64,7 @@ func TestReports(t *testing.T) {
 	}
 	for _, r := range list {
 		t.Run(r.ID, func(t *testing.T) {
-			switch {
-			case pending[r.ID] != "":
-				skip(t, "reports/"+r.ID, pending[r.ID])
-			case r.Platform != "" && r.Platform != "posix":
+			if r.Platform != "" && r.Platform != "posix" {
 				skip(t, "reports/"+r.ID, "only on "+r.Platform)
 			}
 			t.Parallel()

@@ -17,7 +17,7 @@ import (
 // those that arrange such a thing themselves.
 func quiet(a attack) bool {
 	switch {
-	case a.Operation == "search", a.API == "relative":
+	case a.API == "relative":
 		return false
 	case a.Kind != "static" && a.Kind != "name":
 		return false
