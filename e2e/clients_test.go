@@ -293,6 +293,8 @@ func TestMainJob(t *testing.T) {
 					{Do: "call", Tool: "write_file", Args: map[string]any{"path": repo + "/e2e/never.txt", "content": "x"}},
 					{Do: "roots", Roots: []string{uri}},
 					{Do: "call", Tool: "read_text_file", Args: map[string]any{"path": "new.txt"}},
+					{Do: "call", Tool: "search_content", Args: map[string]any{"path": ".", "pattern": `^module\s+example`, "include": []string{"**/go.mod"}, "context": 1}},
+					{Do: "call", Tool: "search_content", Args: map[string]any{"path": "..", "pattern": "x"}},
 				},
 			}
 			job(t, repo, c.run(t, p))
@@ -353,6 +355,8 @@ func job(t *testing.T, repo string, got []seen) {
 	deny(14, "roots_empty")
 	deny(15, "roots_empty")
 	want(17, "made by a client")
+	want(18, "./go.mod:1:module example.com/changed\n./go.mod-2-")
+	deny(19, "outside_root")
 	b, err := os.ReadFile(repo + "/go.mod")
 	if err != nil || !strings.HasPrefix(string(b), "module example.com/changed\n") {
 		t.Errorf("the edit is not on disk: %.60q %v", b, err)
