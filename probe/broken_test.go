@@ -26,13 +26,18 @@ var broken = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	bin := filepath.Join(dir, "broken")
-	out, err := exec.Command("go", "build", "-o", bin, "./testdata/broken").CombinedOutput()
+	return compile(dir, "./testdata/broken")
+})
+
+// compile builds a program into a directory.
+func compile(dir, pkg string) (string, error) {
+	bin := filepath.Join(dir, filepath.Base(pkg))
+	out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput()
 	if err != nil {
 		err = &buildError{err, string(out)}
 	}
 	return bin, err
-})
+}
 
 type buildError struct {
 	error
@@ -182,27 +187,4 @@ func TestIllServersAreReported(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestStreamableHTTP puts the same cases to the same servers over HTTP: the verdicts are those of the pipes.
-func TestStreamableHTTP(t *testing.T) {
-	t.Parallel()
-	for mode, want := range map[string][]string{"sound": {}, "lexical-check": {"S10", "S12"}, "keeps-old": {"L15", "L16", "L17", "L18", "L19", "L20"}} {
-		s := tiny(t, mode)
-		s.URL, s.Env = "http://127.0.0.1:{port}/mcp", []string{"BROKEN_HTTP=127.0.0.1:{port}"}
-		r := judge(t, s, probe.Options{Only: []string{"sixteen", "L1[5-9]", "L2*"}})
-		if r.Server.Transport != "http" {
-			t.Errorf("transport %s", r.Server.Transport)
-		}
-		fell := []string{}
-		for _, c := range r.Cases {
-			if c.Verdict == probe.Fell || c.Verdict == probe.Failed {
-				fell = append(fell, c.ID)
-				t.Logf("%s %s %s %v", mode, c.ID, c.Got, c.Evidence)
-			}
-		}
-		if !slices.Equal(fell, want) {
-			t.Errorf("%s over HTTP fell in %v, want %v", mode, fell, want)
-		}
-	}
 }

@@ -1,0 +1,79 @@
+// Command httptools serves the file tools of rootbound over Streamable HTTP, in both protocol eras, on an address of this
+// machine. It asks nobody who they are: put an authentication before it (auth.RequireBearerToken of the SDK) where others
+// reach the address, and each principal has an authority of its own.
+package main
+
+import (
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// firstModern is the first revision without sessions. Revisions are dates, so that they compare as texts.
+const firstModern = "2026-07-28"
+
+// newHandler serves the directories, narrowed by each client's roots; without any, the client's roots alone. The SDK serves the two eras by different handlers; one scope stands behind both.
+func newHandler(dirs []string) (http.Handler, error) {
+	var projects []rootbound.Project
+	for _, dir := range dirs {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		projects = append(projects, rootbound.Project{ID: rootbound.RootID(filepath.Base(dir)), Dir: dir, Rights: rootbound.ReadWrite | rootbound.Delete})
+	}
+	ceiling, err := authority.Open(projects, authority.CeilingOptions{})
+	if err != nil {
+		return nil, err
+	}
+	tools, door := mcpfs.Classic, guard.New(guard.Options{})
+	o := mcpscope.Options{Transport: "http", Need: tools.Need, Mutates: tools.Mutates}
+	if len(projects) == 0 {
+		o.Mode, o.ClientProject = authority.Client, rootbound.Project{Rights: rootbound.ReadWrite}
+	}
+	scope := mcpscope.New(ceiling, o)
+	server := mcp.NewServer(&mcp.Implementation{Name: "httptools", Version: "1"}, &mcp.ServerOptions{Instructions: tools.Instructions()})
+	mcpfs.Add(server, mcpfs.Options{Guard: door, Scope: scope, Tools: tools})
+	server.AddReceivingMiddleware(scope.Middleware()) // last, so that it is outermost
+
+	get := func(*http.Request) *mcp.Server { return server }
+	legacy := mcp.NewStreamableHTTPHandler(get, nil)
+	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= firstModern {
+			modern.ServeHTTP(w, r)
+			return
+		}
+		if r.Method == http.MethodDelete { // the SDK waits for what runs; this ends it
+			scope.CloseSession(r.Header.Get("Mcp-Session-Id"))
+		}
+		legacy.ServeHTTP(w, r)
+	}), nil
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		log.Fatal("usage: httptools 127.0.0.1:PORT [DIR…]")
+	}
+	handler, err := newHandler(os.Args[2:])
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", handler)
+	l, err := net.Listen("tcp", os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.Serve(l, mux))
+}
