@@ -250,6 +250,7 @@ func summary(theirs, mine *probe.Report) string {
 	for _, f := range families {
 		fmt.Fprintf(&b, "| %s, %d cases | all hold | %s | %s |\n", f, len(in[f]), count(theirs, in[f]), count(mine, in[f]))
 	}
-	fmt.Fprintf(&b, "\nOfficial: `@modelcontextprotocol/server-filesystem` 2026.8.31 (`%s`), legacy era.\n", theirs.Server.Title())
+	fmt.Fprintf(&b, "\nOfficial: `@modelcontextprotocol/server-filesystem` 2026.8.31 (`%s`), legacy era. Each race ran up to %g s against\nit and %g s against this one.\n",
+		theirs.Server.Title(), float64(theirs.RaceMS)/1000, float64(mine.RaceMS)/1000)
 	return b.String()
 }

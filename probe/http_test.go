@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rootbound/rootbound/probe"
 	"github.com/rootbound/rootbound/probe/profile"
@@ -51,4 +52,22 @@ func TestServerOfTheSDK(t *testing.T) {
 	}
 	s := probe.Server{Command: []string{bin, "127.0.0.1:{port}", "{app}", "{docs}"}, URL: "http://127.0.0.1:{port}/mcp", Profile: p}
 	holds(t, s, o, least, "messages over HTTP have no order")
+}
+
+// TestExpiredStates: a state is kept back for as long as it lives, and a server whose states live longer falls.
+func TestExpiredStates(t *testing.T) {
+	bin, err := compile(t.TempDir(), "./testdata/states")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for life, want := range map[string]string{"100ms": probe.Held, "1h": probe.Fell} {
+		s := probe.Server{Command: []string{bin, life, "{app}", "{docs}"}}
+		r := judge(t, s, probe.Options{Only: []string{"L49"}, StateLife: 100 * time.Millisecond})
+		if len(r.Cases) != 1 || r.Cases[0].Verdict != want {
+			t.Errorf("states that live %s: %+v", life, r.Cases)
+		}
+		if r := judge(t, s, probe.Options{Only: []string{"L49"}}); len(r.Cases) != 1 || r.Cases[0].Verdict != probe.Skipped {
+			t.Errorf("without --state-life: %+v", r.Cases)
+		}
+	}
 }

@@ -87,6 +87,9 @@ func TestOursHolds(t *testing.T) {
 	if !long {
 		return // long forms
 	}
+	t.Run("expired", func(t *testing.T) {
+		holds(t, ours(t), probe.Options{Only: []string{"L49"}, StateLife: time.Minute}, 1)
+	})
 	one := ours(t, "--allow-delete")
 	one.Env = []string{"GOMAXPROCS=1"}
 	for range 3 {
@@ -102,7 +105,7 @@ func holds(t *testing.T, s probe.Server, o probe.Options, least int, skips ...st
 		case probe.Fell, probe.Failed:
 			t.Errorf("%s %s %s: %s: %s", o.ID, o.Era, o.Verdict, o.Got, strings.Join(o.Evidence, "; "))
 		case probe.Skipped:
-			if !slices.Contains(append(skips, "races were not asked for", "the server's tools take no absolute paths", "the server does not speak this era", "the server does not speak the other era"), o.Got) && !strings.HasSuffix(o.Got, "operation not permitted") {
+			if !slices.Contains(append(skips, "races were not asked for", "how long a requestState lives was not said", "the server's tools take no absolute paths", "the server does not speak this era", "the server does not speak the other era"), o.Got) && !strings.HasSuffix(o.Got, "operation not permitted") {
 				t.Errorf("%s %s skipped: %s", o.ID, o.Era, o.Got)
 			}
 		}
@@ -113,12 +116,13 @@ func holds(t *testing.T, s probe.Server, o probe.Options, least int, skips ...st
 	t.Logf("%+v in %d ms", r.Summary, r.ElapsedMS)
 }
 
-// TestOursIsCommitted compares a run with short races with the committed verdicts.
+// TestOursIsCommitted compares a run with short races, and with a state that is kept back for a minute, with the committed
+// verdicts.
 func TestOursIsCommitted(t *testing.T) {
 	if os.Getenv("RB_E2E") == "" && !*update {
 		t.Skip("a whole run with races is for make probe")
 	}
-	compare(t, oursFile, judge(t, ours(t, "--allow-delete"), probe.Options{Race: time.Second}))
+	compare(t, oursFile, judge(t, ours(t, "--allow-delete"), probe.Options{Race: time.Second, StateLife: time.Minute}))
 }
 
 // TestRun is the library as a server's author uses it.

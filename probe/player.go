@@ -129,7 +129,7 @@ func (p *player) play(ctx context.Context) error {
 	}
 	p.base = p.w.Look()
 	var end context.CancelFunc // the tree took as long as it took; from here each step has its time
-	p.ctx, end = context.WithTimeout(ctx, p.run.o.Timeout*time.Duration(len(p.c.Steps)+2)+p.run.o.Race)
+	p.ctx, end = context.WithTimeout(ctx, p.run.o.Timeout*time.Duration(len(p.c.Steps)+2)+p.run.o.Race+p.run.o.StateLife)
 	defer end()
 	o, err := p.run.options(p.w, p.c.Dirs, p.era)
 	if err != nil {

@@ -65,6 +65,7 @@ type Report struct {
 	Seed      uint64    `json:"seed"`
 	Started   time.Time `json:"started"`
 	ElapsedMS int64     `json:"elapsed_ms"`
+	RaceMS    int64     `json:"race_ms"` // how long each race was given; 0: races were skipped
 	Cases     []Outcome `json:"cases"`
 	Summary   Summary   `json:"summary"`
 }

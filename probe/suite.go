@@ -49,12 +49,15 @@ type Options struct {
 	Eras    []string      // nil: all the server speaks
 	Race    time.Duration // how long each race lasts; 0: races are skipped
 	Timeout time.Duration // for one answer; default 10 s
-	Seed    uint64        // of the canaries
-	Jobs    int           // cases at once; default 4. Races run alone
-	Dir     string        // where trees are made; default the system's temporary directory
-	Keep    bool          // do not remove the trees of cases that did not hold
-	Met     func(Subject) // called once, when the server and its tools are known
-	Told    func(done, all int, o Outcome)
+	// StateLife is how long a requestState of the server lives, as its documentation or a setting says. 0: the case of one that
+	// has expired is skipped. A state that is served later than that is a fall.
+	StateLife time.Duration
+	Seed      uint64        // of the canaries
+	Jobs      int           // cases at once; default 4. Races run alone
+	Dir       string        // where trees are made; default the system's temporary directory
+	Keep      bool          // do not remove the trees of cases that did not hold
+	Met       func(Subject) // called once, when the server and its tools are known
+	Told      func(done, all int, o Outcome)
 }
 
 // suite is one run.
@@ -104,7 +107,7 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 	}
 	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("ROOTBOUND_PROBE=%d-%016x", os.Getpid(), rand.Uint64())}
 	defer wire.Sweep(r.mark)
-	report := &Report{Schema: SchemaName, Seed: o.Seed, Started: time.Now().UTC().Truncate(time.Second)}
+	report := &Report{Schema: SchemaName, Seed: o.Seed, Started: time.Now().UTC().Truncate(time.Second), RaceMS: o.Race.Milliseconds()}
 	began := time.Now()
 	if err := r.meet(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -407,6 +410,9 @@ func (r *suite) unfit(q question) string {
 	}
 	if len(q.c.Storm) > 0 && r.o.Race <= 0 {
 		return "races were not asked for"
+	}
+	if r.o.StateLife <= 0 && slices.ContainsFunc(q.c.Steps, func(s script.Step) bool { return s.State == "expired" }) {
+		return "how long a requestState lives was not said"
 	}
 	if q.c.Pipe && r.server.URL != "" {
 		return "messages over HTTP have no order"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rootbound/rootbound/probe/profile"
 	"github.com/rootbound/rootbound/probe/script"
@@ -50,8 +51,14 @@ func (p *player) trick(s script.Step) error {
 		}
 		state = r.State
 	}
-	if s.State == "tampered" {
+	switch s.State {
+	case "tampered":
 		state = tampered(state)
+	case "expired":
+		p.pause(p.run.o.StateLife + slack)
+		stop()
+		ctx, stop = p.run.patience(p.ctx)
+		defer stop()
 	}
 	answer := p.roots.Answer(p.w)
 	before := p.prior(s)
@@ -80,6 +87,9 @@ func (p *player) trick(s script.Step) error {
 	p.denied(s, before, r, changed)
 	return nil
 }
+
+// slack is how much longer than its life a state is kept back: lives are told in seconds, and clocks are read twice.
+const slack = time.Second
 
 // tampered changes one character in the middle.
 func tampered(s string) string {

@@ -64,6 +64,7 @@ server could not be probed at all.`,
 	f.StringVar(&a.eras, "era", "", "legacy or modern; default every era the server speaks")
 	f.DurationVar(&a.o.Race, "race", 0, "how long each race lasts; 0: races are skipped")
 	f.DurationVar(&a.o.Timeout, "timeout", 10*time.Second, "how long one answer may take")
+	f.DurationVar(&a.o.StateLife, "state-life", 0, "how long a requestState of the server lives; 0: whether one expires is not asked")
 	f.Uint64Var(&a.o.Seed, "seed", 1, "of the canaries")
 	f.IntVar(&a.o.Jobs, "jobs", 4, "cases at once")
 	f.StringArrayVar(&a.server.Env, "env", nil, "NAME or NAME=VALUE for the server, which else gets PATH, locale and a home in the tree")

@@ -77,7 +77,7 @@ type Step struct {
 	Finish string `yaml:"finish"` // wait for the call started under that name, and judge it
 	Behind bool   `yaml:"behind"` // write it in one piece with the change of roots before it
 	Era    string `yaml:"era"`    // send as that era, whatever the connection is
-	State  string `yaml:"state"`  // trick with requestState: tampered, elsewhere, another, replayed, unasked
+	State  string `yaml:"state"`  // trick with requestState: tampered, elsewhere, another, replayed, unasked, expired
 
 	Needed   bool `yaml:"needed"`   // the case is about what this call makes: where it is refused there is nothing to ask
 	Absolute bool `yaml:"absolute"` // only of servers whose tools take absolute paths

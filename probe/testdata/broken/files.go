@@ -56,6 +56,9 @@ func (s *server) find(scope []*dir, path string, final bool) (place, error) {
 		return place{}, errOutside
 	}
 	rel, err := d.walk(rest, final)
+	if is("follows-from-a-handle") && final && rel != "." {
+		return place{d, rel, path}, err
+	}
 	return place{d, rel, filepath.Join(d.real, rel)}, err
 }
 
@@ -168,7 +171,24 @@ func (p place) open() (*os.File, error) {
 	if p.byPath() {
 		return os.OpenFile(p.path, flags, 0)
 	}
+	if is("follows-from-a-handle") && !p.top() {
+		return p.fromParent(flags)
+	}
 	return p.d.root.OpenFile(p.rel, flags, 0)
+}
+
+// fromParent judges a handle of the directory, and lets the kernel follow a link from wherever it lies by then.
+func (p place) fromParent(flags int) (*os.File, error) {
+	parent, err := os.Open(filepath.Dir(p.path))
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	at := fmt.Sprintf("/proc/self/fd/%d", parent.Fd())
+	if real, err := os.Readlink(at); err != nil || !within(p.d.real, real) {
+		return nil, errOutside
+	}
+	return os.OpenFile(at+"/"+filepath.Base(p.path), flags, 0)
 }
 
 const most = 1 << 20
