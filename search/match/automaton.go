@@ -1,7 +1,6 @@
 package match
 
 import (
-	"bytes"
 	"encoding/binary"
 	"regexp/syntax"
 	"slices"
@@ -9,7 +8,7 @@ import (
 
 // Bounds of what one worker's automaton remembers.
 const (
-	maxTable  = 128 << 10 // entries of four bytes
+	maxTable  = 128 << 10 // entries of four bytes each
 	maxSets   = 384 << 10 // bytes
 	maxFlush  = 8         // flushes while fewer than flushCost bytes a state went by, after which it gives up
 	flushCost = 64
@@ -19,6 +18,7 @@ const (
 // belongs to one worker.
 type automaton struct {
 	p      *program
+	sizes  sizes
 	stride uint32
 	table  []uint32
 	states []state
@@ -35,6 +35,12 @@ type automaton struct {
 	seen         []uint32
 	mark         uint32
 	key          []byte
+
+	text  []byte // that is run
+	begin bool   // a line begins where it does
+	all   [lanes]lane
+	lanes []lane // of all
+	lane  int    // the first that is not done
 
 	passed  int // bytes since the last flush
 	flushes int
@@ -56,8 +62,8 @@ type state struct {
 	word  bool     // behind a word character, where the program asks
 }
 
-func newAutomaton(p *program) *automaton {
-	a := &automaton{p: p, stride: uint32(p.classes + 1), seen: make([]uint32, len(p.nodes))}
+func newAutomaton(p *program, z sizes) *automaton {
+	a := &automaton{p: p, sizes: z, stride: uint32(p.classes + 1), seen: make([]uint32, len(p.nodes))}
 	a.reset()
 	return a
 }
@@ -262,7 +268,9 @@ func (a *automaton) after(s *state, class uint32, holds syntax.EmptyOp, end, wor
 }
 
 // full reports that no more states fit.
-func (a *automaton) full() bool { return len(a.table)+int(a.stride) > maxTable || a.size > maxSets }
+func (a *automaton) full() bool {
+	return len(a.table)+int(a.stride) > a.sizes.table || a.size > maxSets
+}
 
 // flush makes room by forgetting all states, or gives up where that happens too often.
 func (a *automaton) flush() {
@@ -275,88 +283,4 @@ func (a *automaton) flush() {
 		a.flushes = 0
 	}
 	a.reset()
-}
-
-// at is the state from which text[from:] is run: at the beginning of a line or inside of one.
-func (a *automaton) at(text []byte, from int, begin bool) uint32 {
-	switch {
-	case begin:
-		return a.line
-	case from > 0 && isWord[text[from-1]]:
-		return a.inside[1]
-	}
-	return a.inside[0]
-}
-
-// run is a position in, or at the end of, the first line of text[from:] that may match; -1 for none. begin tells that from
-// is where a line begins. Where it gives up, it sets lost, and the position is in the first line that was not searched.
-func (a *automaton) run(text []byte, from int, begin bool) int {
-	s := a.at(text, from, begin)
-	class := &a.p.class
-	began := from
-	i := from
-	for {
-		if a.idle && s == rowIdle*a.stride {
-			i = a.skip(text, i)
-		}
-		to := s
-		table, special := a.table, a.special
-		for ; i < len(text); i++ {
-			if to = table[s+uint32(class[text[i]])]; to <= special {
-				break
-			}
-			s = to
-		}
-		if i >= len(text) {
-			break
-		}
-		if to == rowUnknown {
-			if a.full() {
-				a.passed += i - began
-				if a.flush(); a.lost {
-					return i
-				}
-				// The set of nodes is forgotten, so the line is run again.
-				began = max(from, bytes.LastIndexByte(text[:i], '\n')+1)
-				i, s = began, a.at(text, began, begin || began > from)
-				continue
-			}
-			to = a.step(s, uint32(class[text[i]]))
-		}
-		switch to {
-		case rowAccepted * a.stride:
-			a.passed += i - began
-			return i
-		case rowDead * a.stride:
-			n := bytes.IndexByte(text[i:], '\n')
-			if n < 0 {
-				a.passed += len(text) - began
-				return -1
-			}
-			i += n
-			to = a.line
-		}
-		s = to
-		i++
-	}
-	a.passed += len(text) - began
-	if from < len(text) && text[len(text)-1] != '\n' && a.step(s, uint32(a.p.classes)) == rowAccepted*a.stride {
-		return len(text)
-	}
-	return -1
-}
-
-// skip is the first position at or behind i of a byte that leads away from the state inside.
-func (a *automaton) skip(text []byte, i int) int {
-	leaves := &a.leaves
-	for ; i+8 <= len(text); i += 8 {
-		p := text[i : i+8 : i+8]
-		if leaves[p[0]] || leaves[p[1]] || leaves[p[2]] || leaves[p[3]] || leaves[p[4]] || leaves[p[5]] || leaves[p[6]] || leaves[p[7]] {
-			break
-		}
-	}
-	for i < len(text) && !leaves[text[i]] {
-		i++
-	}
-	return i
 }

@@ -6,9 +6,10 @@
 //
 // What ripgrep 13 without options finds is found here too, but for this:
 //   - \d, \s, \w, \b are ASCII as RE2 has them, there they are Unicode; [[:alpha:]] and \pL are the same in both.
-//   - A byte that is no UTF-8 is one character U+FFFD here, which '.' and negated classes match; there nothing matches it.
+//   - A byte that is no UTF-8 is one character U+FFFD here, which '.' and negated classes match and which stands beside
+//     a word; there nothing matches it.
 //   - \A and \z are the borders of the line, there of what the program happens to hold in memory.
-//   - A file with a NUL in its first 64 KiB is skipped as binary; there what stands before the NUL is searched. A later
-//     NUL ends the search in both.
+//   - A file with a NUL in its first 64 KiB is skipped as binary in both. A later NUL ends the search before its line,
+//     there before the block that holds it.
 //   - A line longer than 256 KiB is searched in parts that overlap, and Stats says so.
 package match

@@ -9,6 +9,7 @@ import (
 // belongs to one worker and remembers what it learned of a pattern from file to file.
 type finder struct {
 	m       *Matcher
+	sizes   sizes
 	auto    *automaton
 	cursors [maxNeeded]cursor
 	places  [maxNeeded]int
@@ -16,19 +17,23 @@ type finder struct {
 	tried  int // lines that held a literal
 	passed int // bytes that were searched for literals
 	dense  bool
+
+	loaded bool // the automaton stands in the text, which it took from base
+	base   int
 }
 
 // Where a literal stands in one line of this many bytes, looking for it is no help.
 const densely = 160
 
-func (f *finder) use(m *Matcher) {
+func (f *finder) use(m *Matcher, z sizes) {
 	if f.m != m {
-		*f = finder{m: m}
+		*f = finder{m: m, sizes: z}
 	}
 }
 
 // begin forgets where literals stood in the last text.
 func (f *finder) begin() {
+	f.loaded = false
 	for i := range f.cursors {
 		f.cursors[i].reset()
 		f.places[i] = -1
@@ -71,7 +76,7 @@ func (f *finder) next(text []byte, low int) (start, end int) {
 		if f.tried > 64 && f.passed < densely*f.tried {
 			f.dense = true
 		}
-		if f.automaton().lost || f.auto.run(text[start:end], 0, true) >= 0 {
+		if f.automaton().accepts(text[start:end], true) {
 			return start, end
 		}
 		low = end + 1
@@ -81,19 +86,26 @@ func (f *finder) next(text []byte, low int) (start, end int) {
 
 // run is next by the automaton alone.
 func (f *finder) run(text []byte, low int) (start, end int) {
-	if f.automaton().lost {
-		return lineAround(text, low, low)
+	a := f.automaton()
+	if !a.lost {
+		if !f.loaded {
+			f.base, f.loaded = low, true
+			a.load(text[low:], true)
+		}
+		at := a.next(low - f.base)
+		if at < 0 {
+			return -1, 0
+		}
+		if !a.lost {
+			return lineAround(text, low, f.base+at)
+		}
 	}
-	at := f.auto.run(text, low, true)
-	if at < 0 {
-		return -1, 0
-	}
-	return lineAround(text, low, at)
+	return lineAround(text, low, low)
 }
 
 func (f *finder) automaton() *automaton {
 	if f.auto == nil {
-		f.auto = newAutomaton(f.m.filter)
+		f.auto = newAutomaton(f.m.filter, f.sizes)
 	}
 	return f.auto
 }
@@ -103,7 +115,7 @@ func (f *finder) spans(text []byte, b borders) []Span {
 	if f.m.exact {
 		return f.m.places(text, 0, b, maxSpans, nil)
 	}
-	if !f.automaton().lost && f.auto.run(text, 0, b&atBegin != 0) < 0 && !f.auto.lost {
+	if !f.automaton().accepts(text, b&atBegin != 0) {
 		return nil
 	}
 	first, ok, _ := f.m.first(text, b)

@@ -94,7 +94,7 @@ func agree(t *testing.T, text, pattern string, o match.Options) {
 	if err != nil {
 		t.Fatalf("%q %+v compiled: %v", pattern, o, err)
 	}
-	for _, way := range []string{"at once", "in small blocks"} {
+	for _, way := range []string{"at once", "in small blocks", "with few states"} {
 		var b match.Buffer
 		r := io.Reader(strings.NewReader(text))
 		if way == "in small blocks" {
@@ -102,8 +102,11 @@ func agree(t *testing.T, text, pattern string, o match.Options) {
 			for _, l := range strings.Split(text, "\n") {
 				longest = max(longest, len(l))
 			}
-			b.SetSizes(8, 2*longest+16, 8)
+			b.SetSizes(8, 2*longest+16, 8, 1<<16, 4)
 			r = iotest.OneByteReader(r)
+		}
+		if way == "with few states" {
+			b.SetSizes(64<<10, 64<<10, 8, 100, 4)
 		}
 		var got []match.Hit
 		_, err := match.Scan(context.Background(), r, m, match.ScanOptions{MaxLine: 1 << 20}, &b, func(h match.Hit) bool {

@@ -63,7 +63,7 @@ type Buffer struct {
 }
 
 // sizes are those above, or smaller ones in tests.
-type sizes struct{ first, most, overlap int }
+type sizes struct{ first, most, overlap, table, lane int }
 
 // Scan searches what r gives for m and calls hit for each line that matches, in order, until hit returns false. It reads
 // in blocks and asks ctx and o.Stop before each. Its errors are those of r, ctx and o.Stop, as they are.
@@ -73,12 +73,12 @@ func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer
 	}
 	o.Context = min(max(o.Context, 0), MaxContext)
 	if b.sizes == (sizes{}) {
-		b.sizes = sizes{firstBlock, maxBuffer, overlap}
+		b.sizes = sizes{firstBlock, maxBuffer, overlap, maxTable, minLane}
 	}
 	if b.data == nil {
 		b.data = make([]byte, b.sizes.first)
 	}
-	b.finder.use(m)
+	b.finder.use(m, b.sizes)
 	s := scan{ctx: ctx, m: m, o: o, b: b, hit: hit, line: 1, src: source{r: r, left: -1}}
 	if o.Size > 0 {
 		s.src.left = o.Size
@@ -199,7 +199,7 @@ func (s *scan) fill() error {
 	if err := s.asked(); err != nil {
 		return err
 	}
-	if len(s.b.data)-s.n < len(s.b.data)/4 && len(s.b.data) < s.b.sizes.most {
+	if len(s.b.data)-s.n < max(len(s.b.data)/4, utf8.UTFMax) && len(s.b.data) < s.b.sizes.most {
 		data := make([]byte, min(2*len(s.b.data), s.b.sizes.most))
 		copy(data, s.b.data[:s.n])
 		s.b.data = data
@@ -208,7 +208,9 @@ func (s *scan) fill() error {
 	if i := bytes.IndexByte(s.b.data[s.n:s.n+got], 0); i >= 0 {
 		s.stats.Binary = true
 		s.src.eof, s.src.raw = true, nil
-		got = i
+		s.skip = true // the line of the NUL, if it began in an earlier block
+		s.n = max(s.low, bytes.LastIndexByte(s.b.data[:s.n+i], '\n')+1)
+		return nil
 	}
 	s.n += got
 	return nil
