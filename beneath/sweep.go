@@ -374,6 +374,10 @@ func (s *sweeper) asked() error {
 	if s.halted.Load() {
 		return s.why()
 	}
+	if err := ended(s.ctx); err != nil {
+		s.end(err)
+		return err
+	}
 	if s.Go != nil {
 		if err := s.Go(); err != nil {
 			s.end(err)
