@@ -40,6 +40,8 @@ var guarantees = []string{
 	"G34", "G35", "G36",
 	"G37", "G38",
 	"G39",
+	"G41",
+	"G43",
 }
 
 // row is what became of one guarantee.
