@@ -92,11 +92,12 @@ func TestAttacksModern(t *testing.T) {
 }
 
 // TestAttacksProject puts the same inputs to the project form of the tools. What that form does not take as a path has to
-// be refused there, whatever the classic form makes of it. One guard judges both, so a few races are enough.
+// be refused there, whatever the classic form makes of it. One guard judges both, so a few races are enough, and those
+// of searches, which have no classic twin.
 func TestAttacksProject(t *testing.T) {
 	races := []string{"race-parent-read", "race-parent-create", "race-relink-dir", "race-parent-rename-source"}
 	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Legacy, project: true, only: func(a attack) bool {
-		return a.API != "absolute" && a.ID != "abslink-revoked-root" && (a.Kind == "static" || a.Kind == "name" || slices.Contains(races, a.ID))
+		return a.API != "absolute" && a.ID != "abslink-revoked-root" && (a.Kind == "static" || a.Kind == "name" || a.Operation == "search" || slices.Contains(races, a.ID))
 	}})
 }
 

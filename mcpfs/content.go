@@ -43,10 +43,10 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	if err != nil {
 		return nil, badPattern(err, r, pattern)
 	}
-	if o.Include, err = search.CompileExcludes(include); err != nil {
+	if o.Include, err = search.CompileGlobs(include); err != nil {
 		return nil, badPattern(err, r, strings.Join(include, ", "))
 	}
-	if o.Exclude, err = search.CompileExcludes(exclude); err != nil {
+	if o.Exclude, err = search.CompileGlobs(exclude); err != nil {
 		return nil, badPattern(err, r, strings.Join(exclude, ", "))
 	}
 	progress := c.progress(ctx)

@@ -85,7 +85,7 @@ func TestSearchContentWritesAsGrepDoes(t *testing.T) {
 			{"sub/", args{"pattern": "needle", "word": true}, "sub/.hidden/c.md:2:needle"},
 			{"a.txt", args{"pattern": "NEEDLE$", "ignore_case": true}, "a.txt:2:two needle\na.txt:5:five Needle and needle\na.txt:9:needle"},
 			{"a.txt", args{"pattern": "n..dle", "literal": true}, "No matches found"},
-			{".", args{"pattern": "n[e]{2}dle", "include": []string{"**/*.go", "**/*.md"}, "exclude": []string{"**/.hidden"}}, "./sub/b.go:1:needles"},
+			{".", args{"pattern": "n[e]{2}dle", "include": []string{"*.go", "sub/**/*.md"}, "exclude": []string{".hidden/"}}, "./sub/b.go:1:needles"},
 			{"a.txt", args{"pattern": "needle", "context": 1}, "a.txt-1-one\na.txt:2:two needle\na.txt-3-three\na.txt-4-four\na.txt:5:five Needle and needle\na.txt-6-six\n--\na.txt-8-eight\na.txt:9:needle"},
 			{".", args{"pattern": "needle.?$", "context": 1, "exclude": []string{"a.txt"}}, "./sub/.hidden/c.md-1-x\n./sub/.hidden/c.md:2:needle\n--\n./sub/b.go:1:needles"},
 		} {
@@ -293,4 +293,38 @@ func TestSearchContentStopsAtItsBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What ignore files leave out is not searched unless it is asked for; files above the directory that is searched count, and
+// what a rule denies cannot take anything away.
+func TestSearchContentHonoursIgnoreFiles(t *testing.T) {
+	bothForms(t, serve.Options{}, func(l *live) {
+		l.file(".gitignore", "*.log\n/out/\n")
+		l.file("sub/.ignore", "!keep.log\n")
+		for _, name := range []string{"a.log", "a.txt", "out/b.txt", "sub/keep.log", "sub/other.log", "sub/out/c.txt", ".git/config"} {
+			l.file(name, "needle\n")
+		}
+	}, func(l *live, search func(string, args) (string, map[string]any)) {
+		for _, c := range []struct {
+			path string
+			all  bool
+			want string
+		}{
+			{".", false, "./a.txt ./sub/keep.log ./sub/out/c.txt"},
+			{"sub", false, "sub/keep.log sub/out/c.txt"},
+			{"out", false, "out/b.txt"}, // named, so searched
+			{"a.log", false, "a.log"},
+			{".", true, "./.git/config ./a.log ./a.txt ./out/b.txt ./sub/keep.log ./sub/other.log ./sub/out/c.txt"},
+		} {
+			_, s := search(c.path, args{"pattern": "needle", "include_ignored": c.all})
+			matches, _ := searched(l.t, s)
+			var got []string
+			for _, m := range matches {
+				got = append(got, m.Path)
+			}
+			if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
+				l.t.Errorf("%s, all %v: %s", c.path, c.all, d)
+			}
+		}
+	})
 }

@@ -49,6 +49,34 @@ func CompileTreeExcludes(patterns []string) (Excludes, error) {
 	return x, nil
 }
 
+// CompileGlobs reads the globs of a content search, which mean what they mean to grep and git: one without "/" is a name at
+// any depth, one with "/" a path, with or without "/" in front, and "/" at the end stands for all below that directory.
+func CompileGlobs(patterns []string) (Excludes, error) {
+	var x Excludes
+	for _, s := range patterns {
+		glob := strings.TrimLeft(s, "!")
+		turned := s[:len(s)-len(glob)]
+		if strings.Trim(glob, "/") == "" {
+			continue
+		}
+		if below, ok := strings.CutSuffix(glob, "/"); ok {
+			glob = below + "/**"
+			if !strings.Contains(below, "/") {
+				glob = "**/" + glob
+			}
+		}
+		if path, ok := strings.CutPrefix(glob, "/"); ok {
+			glob = path
+		} else if !strings.Contains(glob, "/") && !strings.HasPrefix(glob, "#") {
+			glob = "**/" + glob
+		}
+		if err := x.add(turned + glob); err != nil {
+			return Excludes{}, err
+		}
+	}
+	return x, nil
+}
+
 func (x *Excludes) add(s string) error {
 	if len(x.patterns) >= 3*MaxPatterns {
 		return invalid("more than 256 exclude patterns")

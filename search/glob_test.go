@@ -122,6 +122,46 @@ func TestExcludes(t *testing.T) {
 	}
 }
 
+func TestGlobsOfContentSearch(t *testing.T) {
+	for _, c := range []struct {
+		glob     string
+		yes, not string
+	}{
+		{"*.go", "a.go x/a.go x/y/.go", "a.gox a.go/x"},
+		{"/*.go", "a.go", "x/a.go"},
+		{"x/*.go", "x/a.go", "y/x/a.go x/y/a.go"},
+		{"/x/*.go", "x/a.go", "y/x/a.go"},
+		{"**/x/*.go", "x/a.go y/x/a.go", "a.go"},
+		{"x", "x y/x", "x/y xx"},
+		{"x/", "x/a x/y/a y/x/a", "x y/x"},
+		{"x/y/", "x/y/a", "x/y z/x/y/a"},
+		{"/x/", "x/a", "y/x/a x"},
+		{"!*.go", "a.txt x/a.txt", "a.go x/a.go"},
+		{"*.{go,md}", "a.go x/b.md", "c.txt"},
+		{"", "", "a x/a"},
+		{"/", "", "a x/a"},
+		{"#x", "", "x #x y/#x"},
+	} {
+		x, err := CompileGlobs([]string{c.glob})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range strings.Fields(c.yes) {
+			if !x.Match(p) {
+				t.Errorf("%q does not match %q", c.glob, p)
+			}
+		}
+		for _, p := range strings.Fields(c.not) {
+			if x.Match(p) {
+				t.Errorf("%q matches %q", c.glob, p)
+			}
+		}
+	}
+	if _, err := CompileGlobs([]string{"@(a)"}); err == nil {
+		t.Error("an extended form was taken")
+	}
+}
+
 func FuzzGlob(f *testing.F) {
 	for _, p := range []string{"**/*.{a,b}", "[[:alpha:]-z]", "{1..3}{a}", "a/../**/b", `\{[\]]`} {
 		f.Add(p, "a/b.c")
