@@ -42,6 +42,10 @@ type automaton struct {
 	lanes []lane // of all
 	lane  int    // the first that is not done
 
+	on      func(work int) bool
+	work    int  // nodes that were looked at since on was asked
+	stopped bool // on said no: what was loaded is not run any further
+
 	passed  int // bytes since the last flush
 	flushes int
 	lost    bool // too many states for what they yield: it is not used any more
@@ -135,6 +139,7 @@ func (a *automaton) closure(out []uint32, n uint32) []uint32 {
 	}
 	a.stack = append(a.stack[:0], n)
 	for len(a.stack) > 0 {
+		a.work++
 		n := a.stack[len(a.stack)-1]
 		a.stack = a.stack[:len(a.stack)-1]
 		if a.seen[n] == a.mark {
@@ -216,6 +221,7 @@ func (a *automaton) step(from, class uint32) uint32 {
 	} else {
 		holds |= syntax.EmptyNoWordBoundary
 	}
+	a.work += len(s.nodes)
 	to := a.after(s, class, holds, end, word)
 	a.table[from+class] = to
 	return to

@@ -62,7 +62,7 @@ func size(short, whole int64) int64 {
 }
 
 func TestOneEndlessLine(t *testing.T) {
-	length := size(64*mib, 1024*mib)
+	length := size(8*mib, 1024*mib)
 	for _, c := range []struct {
 		pattern string
 		o       match.Options
@@ -336,6 +336,32 @@ func TestBufferServesManyPatterns(t *testing.T) {
 				func(h match.Hit) bool { got = append(got, h); return true }); err != nil || !cmp.Equal(want, got) {
 				t.Errorf("%s: %v %s", l, err, cmp.Diff(want, got))
 			}
+		}
+	}
+}
+
+// TestStopsInsideABlock: a pattern that costs much for each byte ends when asked, although no further block is read.
+func TestStopsInsideABlock(t *testing.T) {
+	var random strings.Builder
+	for i := range uint32(60000) {
+		random.WriteByte("ab"[i*i*2654435761>>17&1])
+	}
+	for _, c := range []struct{ why, pattern, text string }{
+		{"the automaton has too many states", `(a|b)*a(a|b){200}c`, random.String()},
+		{"the engine runs on each line", `^(.?){100}(.){300}z?`, strings.Repeat(strings.Repeat("é", 400)+"\n", 70)},
+		{"the line is searched in parts", `(.?){100}(.){300}[^x]$`, strings.Repeat("é", 30000)},
+	} {
+		stop := io.ErrClosedPipe
+		asked := 0
+		var b match.Buffer
+		_, err := match.Scan(context.Background(), strings.NewReader(c.text), compile(t, c.pattern, match.Options{}), match.ScanOptions{Size: int64(len(c.text)), Stop: func() error {
+			if asked++; asked > 1 { // the first is before the only block
+				return stop
+			}
+			return nil
+		}}, &b, func(match.Hit) bool { return true })
+		if err != stop {
+			t.Errorf("%s: %v", c.why, err)
 		}
 	}
 }

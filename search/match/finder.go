@@ -18,16 +18,21 @@ type finder struct {
 	passed int // bytes that were searched for literals
 	dense  bool
 
-	loaded bool // the automaton stands in the text, which it took from base
+	on     func(work int) bool // asked now and then with the steps that were taken since
+	loaded bool                // the automaton stands in the text, which it took from base
 	base   int
 }
 
 // Where a literal stands in one line of this many bytes, looking for it is no help.
 const densely = 160
 
-func (f *finder) use(m *Matcher, z sizes) {
+func (f *finder) use(m *Matcher, z sizes, on func(work int) bool) {
 	if f.m != m {
 		*f = finder{m: m, sizes: z}
+	}
+	f.on = on
+	if f.auto != nil {
+		f.auto.on = on
 	}
 }
 
@@ -80,6 +85,9 @@ func (f *finder) next(text []byte, low int) (start, end int) {
 			return start, end
 		}
 		low = end + 1
+		if !f.on(end - start) {
+			break
+		}
 	}
 	return -1, 0
 }
@@ -106,24 +114,9 @@ func (f *finder) run(text []byte, low int) (start, end int) {
 func (f *finder) automaton() *automaton {
 	if f.auto == nil {
 		f.auto = newAutomaton(f.m.filter, f.sizes)
+		f.auto.on = f.on
 	}
 	return f.auto
-}
-
-// spans are the matches in a part of a line.
-func (f *finder) spans(text []byte, b borders) []Span {
-	if f.m.exact {
-		return f.m.places(text, 0, b, maxSpans, nil)
-	}
-	if !f.automaton().accepts(text, b&atBegin != 0) {
-		return nil
-	}
-	first, ok, _ := f.m.first(text, b)
-	if !ok {
-		return nil
-	}
-	end := min(len(text), first.Start+f.m.part())
-	return f.m.rest(text[:end], first, borderAt(b, 0, end, len(text)), maxSpans, nil)
 }
 
 // places are the matches of a pattern that is a literal in line[from:], at most n.

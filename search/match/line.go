@@ -10,27 +10,40 @@ type Span struct{ Start, End int }
 
 // Bounds of what one call of the standard engine may cost: it cannot be interrupted.
 const (
-	maxWork  = 5 << 20 // bytes times instructions
+	maxWork  = 4 << 20 // bytes times instructions
 	minPart  = 1 << 10
 	maxPart  = 256 << 10
-	maxSpans = 100 // of one line
+	maxSpans = 100     // of one line
+	near     = 8 << 10 // bytes: how far behind the first match of a long line further ones are looked for
 )
 
 // part is how much of a line the engine gets at once.
 func (m *Matcher) part() int { return min(max(maxWork/m.cost, minPart), maxPart) }
 
-// Line appends the matches of a line to spans, without overlap and at most 100, as regexp.FindAllIndex gives them. inParts tells that the line was
-// searched in overlapping parts, since it is too long for the pattern.
+// Line appends the matches of a line to spans, at most 100 and without overlap, as regexp.FindAllIndex has them. Of a line
+// above 8 KiB they begin at most 8 KiB behind the first. inParts tells that the line is so long for the pattern that it was
+// searched in overlapping parts.
 func (m *Matcher) Line(line []byte, spans []Span) (_ []Span, inParts bool) {
-	if m.exact {
-		return m.places(line, 0, whole, maxSpans, spans), false
+	return m.spans(line, whole, spans, nil)
+}
+
+// spans is Line for a text with the borders b. It asks on between calls of the engine, and ends without a match if it says no.
+func (m *Matcher) spans(text []byte, b borders, spans []Span, on func(work int) bool) (_ []Span, inParts bool) {
+	switch {
+	case m.exact:
+		return m.places(text, 0, b, maxSpans, spans), false
+	case m.engines.group == 0 && len(text) <= min(near, m.part()):
+		for _, loc := range m.engines.at(b).FindAllIndex(text, maxSpans) {
+			spans = append(spans, Span{loc[0], loc[1]})
+		}
+		return spans, false
 	}
-	first, ok, inParts := m.first(line, whole)
+	first, ok, inParts := m.first(text, b, on)
 	if !ok {
 		return spans, inParts
 	}
-	end := min(len(line), first.Start+m.part())
-	return m.rest(line[:end], first, borderAt(whole, 0, end, len(line)), maxSpans, spans), inParts
+	end := min(len(text), first.Start+near)
+	return m.rest(text[:end], first, borderAt(b, 0, end, len(text)), spans), inParts
 }
 
 // borderAt are the borders of line[start:end], where the line has n bytes and the borders b.
@@ -46,7 +59,7 @@ func borderAt(b borders, start, end, n int) borders {
 
 // first is the leftmost match in text. Where the text is too long for one call, it is the leftmost in the first part that
 // has any; a match longer than the overlap, a quarter of a part, may be missed or cut short.
-func (m *Matcher) first(text []byte, b borders) (s Span, ok, inParts bool) {
+func (m *Matcher) first(text []byte, b borders, on func(work int) bool) (s Span, ok, inParts bool) {
 	size := m.part()
 	if len(text) <= size {
 		s, ok = m.engines.find(text, b)
@@ -60,7 +73,7 @@ func (m *Matcher) first(text []byte, b borders) (s Span, ok, inParts bool) {
 		if s, ok = m.engines.find(text[start:end], borderAt(b, start, end, len(text))); ok {
 			return Span{s.Start + start, s.End + start}, true, true
 		}
-		if end == len(text) {
+		if end == len(text) || on != nil && !on(m.cost*(end-start)) {
 			return Span{}, false, true
 		}
 		start = quiet(text, start+1, end-size/4)
@@ -90,20 +103,21 @@ var isWord = func() (t [256]bool) {
 	return t
 }()
 
-// rest appends first and the matches behind it, at most n in all.
-func (m *Matcher) rest(text []byte, first Span, b borders, n int, spans []Span) []Span {
+// rest appends first and the matches behind it in text, where the first may end behind it.
+func (m *Matcher) rest(text []byte, first Span, b borders, spans []Span) []Span {
 	if m.engines.group == 0 {
 		spans = append(spans, first)
 		if first.End >= len(text) {
 			return spans
 		}
-		for i, loc := range m.engines.at(b).FindAllIndex(text, n) {
-			if i > 0 {
-				spans = append(spans, Span{loc[0], loc[1]})
+		for _, loc := range m.engines.at(b).FindAllIndex(text, maxSpans) {
+			if s := (Span{loc[0], loc[1]}); s.Start > first.End || s.Start == first.End && s.End > s.Start {
+				spans = append(spans, s)
 			}
 		}
 		return spans
 	}
+	n := maxSpans
 	for s, from := first, 0; ; {
 		spans = append(spans, s)
 		if n--; n <= 0 || s.End >= len(text) {

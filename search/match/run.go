@@ -7,6 +7,7 @@ import "bytes"
 const (
 	lanes   = 4
 	minLane = 1 << 10 // bytes of one
+	pause   = 1 << 16 // nodes, after which it is asked whether to go on
 )
 
 // lane is a stretch of whole lines that is run.
@@ -21,7 +22,7 @@ func (l *lane) open() bool { return l.at < l.end && l.hit == nowhere }
 
 // load lays out text for next. begin tells that a line begins where it does.
 func (a *automaton) load(text []byte, begin bool) {
-	a.text, a.begin, a.lane = text, begin, 0
+	a.text, a.begin, a.lane, a.stopped = text, begin, 0, false
 	a.all = [lanes]lane{{end: len(text), state: a.at(0, begin), hit: nowhere}}
 	a.lanes = a.all[:1]
 	if a.idle || len(text) < lanes*a.sizes.lane {
@@ -60,7 +61,13 @@ func (a *automaton) next(low int) int {
 			l.at, l.state, l.hit = min(low, l.end), a.line, nowhere
 		}
 		for l.open() && !a.lost {
-			a.together()
+			if a.together(); a.work > pause && a.on != nil {
+				a.stopped = !a.on(a.work)
+				a.work = 0
+			}
+			if a.stopped {
+				return -1
+			}
 		}
 		if l.hit != nowhere || a.lost {
 			return l.hit

@@ -41,7 +41,7 @@ type ScanOptions struct {
 	MaxHits int          // hits after which the search ends, 0 for no bound
 	MaxLine int          // bytes of one line in a hit, 0 for DefaultMaxLine
 	Size    int64        // size of the file if it is known: reading ends there, which saves a system call; 0 reads to the end
-	Stop    func() error // asked before each block; an error ends the search and is returned
+	Stop    func() error // asked before each block, and oftener where a block takes long; an error ends the search and is returned
 }
 
 // Stats tell how a search went.
@@ -59,6 +59,8 @@ type Buffer struct {
 	data   []byte
 	raw    []byte // of UTF-16
 	finder finder
+	scan   scan
+	on     func(work int) bool // of scan
 	sizes  sizes
 }
 
@@ -66,7 +68,8 @@ type Buffer struct {
 type sizes struct{ first, most, overlap, table, lane int }
 
 // Scan searches what r gives for m and calls hit for each line that matches, in order, until hit returns false. It reads
-// in blocks and asks ctx and o.Stop before each. Its errors are those of r, ctx and o.Stop, as they are.
+// in blocks and asks ctx and o.Stop before each, and within one every few milliseconds. Its errors are those of r, ctx and
+// o.Stop, as they are.
 func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer, hit func(Hit) bool) (Stats, error) {
 	if o.MaxLine <= 0 {
 		o.MaxLine = DefaultMaxLine
@@ -78,14 +81,20 @@ func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer
 	if b.data == nil {
 		b.data = make([]byte, b.sizes.first)
 	}
-	b.finder.use(m, b.sizes)
-	s := scan{ctx: ctx, m: m, o: o, b: b, hit: hit, line: 1, src: source{r: r, left: -1}}
+	s := &b.scan // here and not on the stack, since what it is asked must not cost an allocation for each file
+	*s = scan{ctx: ctx, m: m, o: o, b: b, hit: hit, line: 1, src: source{r: r, left: -1}}
+	if b.on == nil {
+		b.on = s.on
+	}
+	b.finder.use(m, b.sizes, b.on)
 	if o.Size > 0 {
 		s.src.left = o.Size
 	}
 	err := s.run()
-	s.stats.Bytes = s.src.read
-	return s.stats, err
+	st := s.stats
+	st.Bytes = s.src.read
+	*s = scan{}
+	return st, err
 }
 
 // scan is the state of one search. Indices are into the buffer.
@@ -98,6 +107,8 @@ type scan struct {
 	hit   func(Hit) bool
 	stats Stats
 	done  bool // no more is wanted
+	work  int  // steps since it was asked whether to go on
+	err   error
 
 	n    int   // bytes in the buffer
 	low  int   // where the text begins that is not yet searched
@@ -132,6 +143,9 @@ func (s *scan) run() error {
 			s.block(s.low+end+1, false)
 		} else if s.b.sizes.most-s.n < utf8.UTFMax {
 			s.partOfLine(s.n, false)
+		}
+		if s.err != nil {
+			return s.err
 		}
 		if s.done || s.src.eof && len(s.src.raw) == 0 {
 			break
@@ -194,6 +208,17 @@ func (s *scan) asked() error {
 	return nil
 }
 
+const patience = 1 << 20 // steps, a few milliseconds
+
+// on is told how many steps were taken, and reports whether to go on.
+func (s *scan) on(work int) bool {
+	if s.work += work; s.work > patience {
+		s.work = 0
+		s.err = s.asked()
+	}
+	return s.err == nil
+}
+
 // fill reads more behind what the buffer holds.
 func (s *scan) fill() error {
 	if err := s.asked(); err != nil {
@@ -231,7 +256,7 @@ func (s *scan) block(end int, eof bool) {
 	}
 	text := s.b.data[:end]
 	s.b.finder.begin()
-	for s.low < end && !s.done && !s.full {
+	for s.low < end && !s.done && !s.full && s.err == nil {
 		start, stop, spans := s.find(text, s.low)
 		if start < 0 {
 			break
@@ -246,11 +271,11 @@ func (s *scan) block(end int, eof bool) {
 // find is the first line at or behind low with a match, start -1 for none.
 func (s *scan) find(text []byte, low int) (start, end int, spans []Span) {
 	for low < len(text) {
-		if start, end = s.b.finder.next(text, low); start < 0 {
+		if start, end = s.b.finder.next(text, low); start < 0 || !s.on((end-start)*s.m.cost) {
 			break
 		}
 		var parts bool
-		spans, parts = s.m.Line(text[start:end], nil)
+		spans, parts = s.m.spans(text[start:end], whole, nil, s.on)
 		s.stats.InParts = s.stats.InParts || parts
 		if len(spans) > 0 {
 			return start, end, spans
@@ -377,7 +402,11 @@ func (s *scan) partOfLine(end int, last bool) {
 		b |= atEnd
 	}
 	if !s.skip && !s.done {
-		if spans := s.b.finder.spans(text, b); len(spans) > 0 {
+		var spans []Span
+		if s.m.exact || s.b.finder.automaton().accepts(text, b&atBegin != 0) {
+			spans, _ = s.m.spans(text, b, nil, s.on)
+		}
+		if len(spans) > 0 {
 			s.skip = true
 			h := Hit{Line: s.number(s.low), Offset: s.lineStart}
 			s.show(&h, text, at, spans)
