@@ -25,6 +25,8 @@ const (
 	headLines
 	tailLines
 	lineRange
+	linesFrom
+	tailBefore
 	byteRange
 )
 
@@ -49,6 +51,12 @@ const ToEnd int64 = -1
 // Lines is count lines from line first, counted from 1.
 func Lines(first, count int64) Part { return Part{kind: lineRange, first: first, count: count} }
 
+// LinesFrom is what is left of count lines from a byte on, counted from 0, with which a line or a part of one begins.
+func LinesFrom(offset, count int64) Part { return Part{kind: linesFrom, first: offset, count: count} }
+
+// TailBefore is the last n lines of what stands before a byte, counted from 0.
+func TailBefore(offset, n int64) Part { return Part{kind: tailBefore, first: offset, count: n} }
+
 // Bytes is count bytes from offset, counted from 0; characters cut at its ends are left out.
 func Bytes(offset, count int64) Part { return Part{kind: byteRange, first: offset, count: count} }
 
@@ -57,11 +65,11 @@ func (p Part) check() error {
 		return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: what}
 	}
 	switch {
-	case (p.kind == headLines || p.kind == tailLines) && p.count < 0:
+	case (p.kind == headLines || p.kind == tailLines || p.kind == tailBefore) && p.count < 0:
 		return bad("a number of lines is 0 or more")
 	case p.kind == lineRange && p.first < 1:
 		return bad("lines are counted from 1")
-	case p.kind == byteRange && p.first < 0:
+	case (p.kind == byteRange || p.kind == linesFrom || p.kind == tailBefore) && p.first < 0:
 		return bad("bytes are counted from 0")
 	case p.count < ToEnd:
 		return bad("a count is 0 or more")
@@ -83,6 +91,8 @@ type Text struct {
 	Truncated bool  // the limit cut what was asked for; go on at NextLine, or at NextByte where NextLine is 0
 	NextLine  int64 // first line that is not in Data; 0 if the cut is within a line, or in front (Tail)
 	NextByte  int64 // offset behind Data
+	Front     bool  // Tail: what was cut lies in front of Offset
+	Left      int64 // lines that are still to come, the one that was begun included; 0 where no number was asked for
 }
 
 // ReadText reads part of src, at most limit bytes (0: DefaultText). A cut falls between lines where it can, else between
@@ -105,7 +115,11 @@ func (r *reader) text(info beneath.Info, part Part) (Text, error) {
 	var err error
 	switch part.kind {
 	case tailLines:
-		err = r.tail(&t, part.count)
+		err = r.tail(&t, t.Size, part.count)
+	case tailBefore:
+		err = r.tail(&t, min(part.first, t.Size), part.count)
+	case linesFrom:
+		err = r.linesFrom(&t, part.first, part.count)
 	case byteRange:
 		err = r.bytes(&t, part.first, part.count)
 	case headLines, lineRange:
@@ -169,6 +183,16 @@ func (r *reader) lines(t *Text, first, count int64) error {
 		t.Lines, t.Whole = skipped, off == 0
 		return nil
 	}
+	return r.take(t, buf, off, count)
+}
+
+func (r *reader) linesFrom(t *Text, off, count int64) error {
+	t.Offset = off
+	return r.take(t, make([]byte, r.block), off, count)
+}
+
+// take reads count lines from off on.
+func (r *reader) take(t *Text, buf []byte, off, count int64) error {
 	if count == ToEnd {
 		t.Data = make([]byte, 0, min(int64(r.limit), max(t.Size-off, 0))+1)
 	}
@@ -186,6 +210,9 @@ func (r *reader) lines(t *Text, first, count int64) error {
 		if room := r.limit - len(t.Data); keep > room {
 			t.Data = append(t.Data, p[:room]...)
 			r.cut(t)
+			if count != ToEnd {
+				t.Left = count - int64(bytes.Count(t.Data, []byte{'\n'}))
+			}
 			return nil
 		}
 		t.Data = append(t.Data, p[:keep]...)
@@ -194,7 +221,9 @@ func (r *reader) lines(t *Text, first, count int64) error {
 		switch {
 		case keep == n && (err == io.EOF || n == 0):
 			t.Whole = t.Offset == 0
-			t.Lines = first - 1 + countLines(t.Data)
+			if t.FirstLine > 0 {
+				t.Lines = t.FirstLine - 1 + countLines(t.Data)
+			}
 			return nil
 		case taken == count && keep < n:
 			return nil
@@ -291,8 +320,7 @@ func (r *reader) bytes(t *Text, off, count int64) error {
 	switch {
 	case n > r.limit:
 		t.Data = t.Data[:r.limit]
-		t.Data = t.Data[:text.WholeRunes(t.Data)]
-		t.Truncated = true
+		r.cut(t)
 	case err == nil: // more may follow
 		t.Data = t.Data[:text.WholeRunes(t.Data)]
 	case off == 0:
@@ -306,14 +334,14 @@ func (r *reader) bytes(t *Text, off, count int64) error {
 	return nil
 }
 
-// tail reads backwards from the end the file had when it was opened.
-func (r *reader) tail(t *Text, count int64) error {
-	end := t.Size
+// tail reads backwards from end, which is not behind the one the file had when it was opened.
+func (r *reader) tail(t *Text, end, count int64) error {
 	if count == 0 {
 		t.Offset = end
-		t.Whole = end == 0
+		t.Whole = t.Size == 0
 		return nil
 	}
+	all, asked := end == t.Size, count
 	var blocks [][]byte // last first
 	held := 0
 	pos := end
@@ -359,11 +387,11 @@ func (r *reader) tail(t *Text, count int64) error {
 	}
 	t.Offset = start
 	t.Data = data[start-pos:]
-	t.Whole = start == 0
+	t.Whole = start == 0 && all
 	if len(t.Data) > r.limit {
-		t.Truncated, t.Whole = true, false
+		t.Truncated, t.Front, t.Whole = true, true, false
 		over := len(t.Data) - r.limit
-		rest := t.Data[over:]
+		rest, begun := t.Data[over:], int64(0)
 		if t.Data[over-1] != '\n' {
 			if i := bytes.IndexByte(rest, '\n'); i >= 0 && i+1 < len(rest) {
 				rest = rest[i+1:]
@@ -371,10 +399,12 @@ func (r *reader) tail(t *Text, count int64) error {
 				for len(rest) > 0 && !utf8.RuneStart(rest[0]) {
 					rest = rest[1:]
 				}
+				begun = 1
 			}
 		}
 		t.Offset += int64(len(t.Data) - len(rest))
 		t.Data = rest
+		t.Left = asked - countLines(rest) + begun
 	}
 	return nil
 }

@@ -284,10 +284,71 @@ func TestPartsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
+// TestPagesOfTextAreTheWhole goes on as an answer that was cut says, from lines to bytes within a line, and from the end to the
+// front: the pages are what was asked for, nothing twice, nothing missing.
+func TestPagesOfTextAreTheWhole(t *testing.T) {
+	many := 0
+	for _, content := range []string{"", "a", "a\nbb\nccc\n", "\n\n\n", "one line that is longer than any page\nb\n", "é€😀\r\nx\n\nend", "a\n" + strings.Repeat("é", 40) + "\nb\nc",
+		strings.Repeat("x", 61), strings.Repeat("line\n", 20), strings.Repeat("\n", 30) + strings.Repeat("y", 30) + "\nz"} {
+		for n := range int64(9) {
+			for m := int64(-1); m < 9; m++ {
+				for i, part := range []Part{Whole(), Head(n), Tail(n), Lines(n+1, m)} {
+					if m > -1 && i < 3 {
+						continue
+					}
+					for _, limit := range []int{4, 5, 7, 16} {
+						want, got, pages := model(content, part), "", 0
+						bounded := part.kind != wholeFile && part.count != ToEnd
+						for p := part; ; pages++ {
+							r := &reader{ctx: context.Background(), src: strings.NewReader(content), limit: limit, block: 3}
+							page, err := r.text(infoOf([]byte(content)), p)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if page.Front || part.kind == tailLines {
+								got = string(page.Data) + got
+							} else {
+								got += string(page.Data)
+							}
+							if !page.Truncated {
+								break
+							}
+							if len(page.Data) == 0 || bounded != (page.Left > 0) {
+								t.Fatalf("%q %+v, limit %d: a page %+v", content, p, limit, page)
+							}
+							switch {
+							case page.Front:
+								p = TailBefore(page.Offset, page.Left)
+							case page.NextLine > 0 && bounded:
+								p = Lines(page.NextLine, page.Left)
+							case page.NextLine > 0:
+								p = Lines(page.NextLine, ToEnd)
+							case bounded:
+								p = LinesFrom(page.NextByte, page.Left)
+							default:
+								p = Bytes(page.NextByte, ToEnd)
+							}
+						}
+						if got != want {
+							t.Errorf("%q %+v, limit %d: %q, want %q", content, part, limit, got, want)
+						}
+						if pages > 0 {
+							many++
+						}
+					}
+				}
+			}
+		}
+	}
+	if many < 500 {
+		t.Errorf("only %d answers had pages", many)
+	}
+}
+
 func FuzzReadText(f *testing.F) {
 	f.Add([]byte("a\nb\r\n\xef\xbb\xbf"), uint8(1), int64(2), int64(1))
 	f.Fuzz(func(t *testing.T, data []byte, kind uint8, a, b int64) {
-		p := Part{kind: partKind(kind % 5), first: a, count: b}
+		p := Part{kind: partKind(kind % 7), first: a, count: b}
 		got, err := ReadText(context.Background(), bytes.NewReader(data), infoOf(data), p, 64)
 		if err == nil && (len(got.Data) > 64 || !utf8.Valid(got.Data) || bytes.IndexByte(got.Data, 0) >= 0) {
 			t.Fatalf("%q", got.Data)

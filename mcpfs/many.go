@@ -108,10 +108,11 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 			if !strings.HasSuffix(piece, "\n") {
 				piece += "\n"
 			}
-			told, next = show.CutText("", g.t)
+			g.t.NextLine = 0 // a byte, which tells where this file goes on and is 0 for the next one
+			told, next = show.CutText("", g.t, "")
 			told = fmt.Sprintf("%s and skip: %d", strings.TrimSuffix(told, "]"), taken-1)
 			if taken < len(paths) {
-				told += fmt.Sprintf(", or with skip: %d without the rest of this file", taken)
+				told += fmt.Sprintf("; skip: %d and offset: 0 leave out the rest of this file", taken)
 			}
 			next["skip"] = taken - 1
 		default:
@@ -119,8 +120,13 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
 			rest := taken - 1
-			fmt.Fprintf(&b, "\n---\n[cut after %d of %d files; go on with skip: %d]", rest, len(paths), rest)
-			out.Cut, out.Next = true, map[string]any{"skip": rest}
+			told, next = fmt.Sprintf("[cut after %d of %d files; go on with skip: %d", rest, len(paths), rest), map[string]any{"skip": rest}
+			if c.Whole("offset", 0) > 0 {
+				told += " and offset: 0"
+				next["offset"] = 0
+			}
+			b.WriteString("\n---\n" + told + "]")
+			out.Cut, out.Next = true, next
 			break
 		}
 		if b.Len() > 0 {
@@ -145,17 +151,11 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 
 // continued reads where an answer that was cut goes on: how many of n files are done, and what of the next one is wanted.
 func (c call) continued(n int) (from int, first fileop.Part) {
-	from = int(max(c.Whole("skip", 0), 0))
-	if from > 0 && from >= n {
+	from = int(min(max(c.Whole("skip", 0), 0), int64(n)))
+	if from > 0 && from == n {
 		c.Fail("leaves out all the files", "skip")
 	}
-	line, offset := c.Whole("line", 1), c.Whole("offset", 0)
-	switch {
-	case line > 0 && offset >= 0:
-		c.Fail("only one of line and offset can be used", "arguments")
-	case line > 0:
-		return from, fileop.Lines(line, fileop.ToEnd)
-	case offset >= 0:
+	if offset := c.Whole("offset", 0); offset > 0 {
 		return from, fileop.Bytes(offset, fileop.ToEnd)
 	}
 	return from, fileop.Whole()

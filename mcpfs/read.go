@@ -15,42 +15,43 @@ import (
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
-// part reads which piece of a file is wanted; head says that it is the first lines.
-func (c call) part() (p fileop.Part, head bool) {
-	n := map[string]int64{"head": c.Whole("head", 0), "tail": c.Whole("tail", 0), "line": c.Whole("line", 1),
-		"lines": c.Whole("lines", 0), "offset": c.Whole("offset", 0)}
-	one := 0
-	for _, k := range []string{"head", "tail", "offset"} {
-		if n[k] >= 0 {
-			one++
+// part reads which piece of a file is wanted; bounds is the argument that says how many lines, if one does. Where a file goes
+// on inside a line, offset takes the place of line: the answer before says so beside what was asked.
+func (c call) part() (p fileop.Part, bounds string) {
+	line, offset := c.Whole("line", 1), c.Whole("offset", 0)
+	count := fileop.ToEnd
+	for _, k := range []string{"head", "tail", "lines"} {
+		n := c.Whole(k, 0)
+		if n < 0 {
+			continue
 		}
-	}
-	if n["line"] >= 0 || n["lines"] >= 0 {
-		one++
-	}
-	if one > 1 {
-		c.Fail("only one of head, tail, offset, and line with lines can be used", "arguments")
+		if bounds != "" {
+			c.Fail("only one of head, tail and lines can be used", "arguments")
+		}
+		bounds, count = k, n
 	}
 	switch {
-	case n["head"] >= 0:
-		return fileop.Head(n["head"]), true
-	case n["tail"] >= 0:
-		return fileop.Tail(n["tail"]), false
-	case n["offset"] >= 0:
-		return fileop.Bytes(n["offset"], fileop.ToEnd), false
-	case n["line"] >= 0 || n["lines"] >= 0:
-		count := n["lines"]
-		if count < 0 {
-			count = fileop.ToEnd
-		}
-		return fileop.Lines(max(n["line"], 1), count), false
+	case bounds == "tail" && line > 0:
+		c.Fail("tail counts from the end, or from offset, not from a line", "arguments")
+	case bounds == "tail" && offset >= 0:
+		return fileop.TailBefore(offset, count), bounds
+	case bounds == "tail":
+		return fileop.Tail(count), bounds
+	case bounds != "" && offset >= 0:
+		return fileop.LinesFrom(offset, count), bounds
+	case offset >= 0:
+		return fileop.Bytes(offset, fileop.ToEnd), ""
+	case bounds == "head" && line < 0:
+		return fileop.Head(count), bounds
+	case bounds != "" || line > 0:
+		return fileop.Lines(max(line, 1), count), bounds
 	}
-	return fileop.Whole(), false
+	return fileop.Whole(), ""
 }
 
 func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
-	part, head := c.part()
+	part, bounds := c.part()
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -59,13 +60,13 @@ func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, err
 	}
 	text := string(t.Data)
-	if head && !t.Whole && !t.Truncated {
+	if bounds == "head" && !t.Whole && !t.Truncated {
 		text = strings.TrimSuffix(text, "\n") // the first lines are joined, not ended, unless they are the whole file
 	}
 	out := &wire.Reply{Text: text, Version: t.Version}
 	if t.Truncated {
 		out.Cut = true
-		out.Text, out.Next = show.CutText(text, t)
+		out.Text, out.Next = show.CutText(text, t, bounds)
 	}
 	return out, nil
 }

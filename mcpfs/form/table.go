@@ -10,11 +10,11 @@ import (
 var (
 	pathField      = must("path", `{"type":"string","description":"File or directory, relative to the project (preferred) or absolute below an allowed directory"}`).as(Object)
 	rootField      = may("root", `{"type":"string","description":"Project id, root id or root name that relative paths start in; needed for changes when several projects are served"}`).as(Root)
-	headField      = may("head", `{"type":"number","description":"Only the first N lines; a whole number, 0 or more"}`)
-	tailField      = may("tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does; a whole number, 0 or more"}`)
+	headField      = may("head", `{"type":"number","description":"Only the first N lines, from line or offset if one is given; a whole number, 0 or more"}`)
+	tailField      = may("tail", `{"type":"number","description":"Only the last N lines, counted as tail(1) does, of what is before offset if that is given; a whole number, 0 or more"}`)
 	lineField      = may("line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`)
 	linesField     = may("lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`)
-	offsetField    = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0; for files with very long lines"}`)
+	offsetField    = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0, in place of line; for files with very long lines"}`)
 	cursorField    = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
 	excludeField   = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
 	depthField     = may("depth", `{"type":"integer","minimum":1,"description":"How many levels to show; directories at the last one are marked truncated"}`)
@@ -77,7 +77,6 @@ func classicTable() []Tool {
 		{Name: "read_multiple_files", Title: "Read Multiple Files", Op: rootbound.OpRead, Reads: true,
 			In: []Field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(Objects),
 				may("skip", `{"type":"integer","minimum":0,"description":"How many of the files to leave out from the front; next of a cut answer says it"}`),
-				may("line", `{"type":"integer","minimum":1,"description":"First line to read of the first file that is not left out, counted from 1"}`),
 				may("offset", `{"type":"integer","minimum":0,"description":"First byte to read of the first file that is not left out, counted from 0"}`), rootField},
 			Out: []Field{cutOut, nextOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
 				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},

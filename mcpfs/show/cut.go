@@ -14,22 +14,26 @@ import (
 // Cursor encodes where a list goes on, for a caller to send back.
 func Cursor(next string) string { return base64.RawURLEncoding.EncodeToString([]byte(next)) }
 
-// CutText says in the last line that the text was cut and how to go on.
-func CutText(text string, t fileop.Text) (string, map[string]any) {
+// CutText says in the last line that the text was cut and how to go on. lines names the argument that bounds how many
+// lines there are; empty: none does.
+func CutText(text string, t fileop.Text, lines string) (string, map[string]any) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
+	where, key, value := fmt.Sprintf("[cut at byte %d of a file of %d bytes", t.NextByte, t.Size), "offset", t.NextByte
 	switch {
+	case t.Front: // the last lines: what was cut lies in front
+		where, value = fmt.Sprintf("[cut: these lines begin at byte %d of a file of %d bytes; those before them are to come", t.Offset, t.Size), t.Offset
 	case t.NextLine > 0:
-		return text + fmt.Sprintf("[cut before line %d of a file of %d bytes; go on with line: %d]", t.NextLine, t.Size, t.NextLine),
-			map[string]any{"line": t.NextLine}
-	case t.NextByte < t.Size:
-		return text + fmt.Sprintf("[cut at byte %d of a file of %d bytes; go on with offset: %d]", t.NextByte, t.Size, t.NextByte),
-			map[string]any{"offset": t.NextByte}
+		where, key, value = fmt.Sprintf("[cut before line %d of a file of %d bytes", t.NextLine, t.Size), "line", t.NextLine
 	}
-	before := max(0, t.Offset-int64(len(t.Data))) // the last lines: what was cut lies in front
-	return text + fmt.Sprintf("[cut: these lines begin at byte %d of a file of %d bytes; what is before them is at offset: %d]", t.Offset, t.Size, before),
-		map[string]any{"offset": before}
+	next := map[string]any{key: value}
+	text += fmt.Sprintf("%s; go on with %s: %d", where, key, value)
+	if lines != "" && t.Left > 0 {
+		next[lines] = t.Left
+		text += fmt.Sprintf(" and %s: %d", lines, t.Left)
+	}
+	return text + "]", next
 }
 
 // Skipped says what a walk could not read: in structured data and in a block of its own.

@@ -1,0 +1,351 @@
+package mcpfs_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/mcpfs"
+)
+
+// goingOn is one question whose answer is cut, and how its pages are put together.
+type goingOn struct {
+	tool  string
+	args  args
+	want  string
+	least int // answers that it takes
+	join  func(g *gathered, text string, s map[string]any)
+}
+
+// gathered is what the answers so far have shown.
+type gathered struct {
+	all   string
+	files map[string]string
+	rest  []string // paths that an answer says to ask for
+}
+
+var marker = regexp.MustCompile(`(?m)^\[cut[^\n]*\]$`)
+
+// without takes the last line that tells of the cut away.
+func without(text string) string {
+	if i := strings.LastIndexByte(text, '\n'); marker.MatchString(text[i+1:]) {
+		return text[:max(i, 0)]
+	}
+	return text
+}
+
+// lines joins what is shown line by line; skip are lines that are not part of the list.
+func lines(skip string) func(*gathered, string, map[string]any) {
+	not := regexp.MustCompile(skip)
+	return func(g *gathered, text string, _ map[string]any) {
+		for l := range strings.Lines(without(text) + "\n") {
+			if strings.TrimSpace(l) != "" && !not.MatchString(l) {
+				g.all += strings.TrimRight(l, "\n") + "\n"
+			}
+		}
+	}
+}
+
+// bytesOf joins the text of a part of a file, of size bytes from base on. Where a cut fell inside a line, the line break
+// before the mark is not the file's; next tells where it fell.
+func bytesOf(base, size int, front bool) func(*gathered, string, map[string]any) {
+	return func(g *gathered, text string, s map[string]any) {
+		data := text
+		if s["truncated"] == true {
+			data = without(text) + "\n"
+		}
+		next, _ := s["next"].(map[string]any)
+		if at, ok := next["offset"].(float64); ok && front {
+			data = data[:base+size-len(g.all)-int(at)]
+		} else if ok {
+			data = data[:int(at)-base-len(g.all)]
+		}
+		if front {
+			g.all = data + g.all
+		} else {
+			g.all += data
+		}
+	}
+}
+
+// contents joins the files of read_multiple_files.
+func contents(g *gathered, text string, s map[string]any) {
+	for _, part := range strings.Split(text, "\n---\n") {
+		name, data, ok := strings.Cut(part, ":\n")
+		switch {
+		case marker.MatchString(part) && !ok:
+		case !ok:
+			g.all += part + "\n"
+		case s["truncated"] == true && marker.MatchString(data):
+			g.files[name] += without(data) + "\n"
+		default:
+			if g.files[name] == "" {
+				g.all += name + "\n"
+			}
+			g.files[name] += strings.TrimSuffix(data, "\n")
+			if _, cut := g.files[name]; cut {
+				g.all += fmt.Sprintf("%s ends after %d bytes\n", name, len(g.files[name]))
+			}
+		}
+	}
+}
+
+// nodes joins trees: each node once, and what is marked truncated is asked for.
+func nodes(prefix func(map[string]any) string) func(*gathered, string, map[string]any) {
+	type node struct {
+		Name, Type           string
+		Continued, Truncated bool
+		Children             []node
+	}
+	return func(g *gathered, text string, s map[string]any) {
+		var top []node
+		if err := json.Unmarshal([]byte(text), &top); err != nil {
+			panic(err)
+		}
+		var walk func(at string, all []node)
+		walk = func(at string, all []node) {
+			for _, n := range all {
+				p := strings.TrimPrefix(at+"/"+n.Name, "./")
+				if !n.Continued {
+					g.all += p + "\n"
+				}
+				if n.Truncated {
+					g.rest = append(g.rest, p)
+				}
+				walk(p, n.Children)
+			}
+		}
+		walk(prefix(s), top)
+	}
+}
+
+// TestEveryCutAnswerSaysHowToGoOn asks every tool that can cut its answer for more than fits, does what the answer says until
+// nothing is cut, and wants exactly what there is: nothing twice, nothing missing, and of denied names not a word, in
+// cursors neither. A tool that can cut and stands here with no question fails.
+func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
+	for _, form := range []mcpfs.Tools{mcpfs.Classic, mcpfs.Project} {
+		p := project(t, "p", rootbound.Full)
+		p.Deny = []string{"**/*denied*", "**/*denied*/**"}
+		projects := []rootbound.Project{p}
+		listed := ""
+		for i := range 17 {
+			projects = append(projects, project(t, fmt.Sprintf("other%02d", i), rootbound.ReadOnly))
+		}
+		for _, q := range projects {
+			listed += string(q.ID) + "\n"
+		}
+		l := start(t, serve.Options{Projects: projects, Tools: form, Limits: mcpfs.Limits{Text: 300, List: 4, Tree: 6, Hits: 3}}, clientOptions{})
+
+		numbered, text := "", ""
+		for i := range 100 {
+			numbered += fmt.Sprintf("line %02d\n", i)
+		}
+		text = "first\n" + strings.Repeat("é€", 200) + "\n" + numbered
+		l.file("files/numbered.txt", numbered)
+		l.file("files/long.txt", text)
+		l.file("files/short.txt", "short\n")
+		l.file("files/short2.txt", strings.Repeat("s", 250)+"\n")
+		l.file("edit.txt", strings.Repeat("a b\n", 100))
+		names, sized, found, matched := "", "", "", ""
+		for i := range 15 {
+			name := fmt.Sprintf("f%02d", i)
+			l.file("flat/"+name, strings.Repeat("x", i))
+			l.file("flat/"+name+".denied", "needle")
+			names += "[FILE] " + name + "\n"
+			sized = fmt.Sprintf("[FILE] %-30s %10s\n", name, fmt.Sprintf("%d B", i)) + sized
+			found += "flat/" + name + "\n"
+		}
+		tree, ignored := "", ""
+		for _, f := range []string{"a/", "a/b/", "a/b/c/", "a/b/c/1", "a/b/c/2", "a/b/d", "a/b/e/", "a/b/e/f", "a/g", "h/", "h/i/", "h/i/j/", "h/i/j/k/", "h/i/j/k/l", "m", "n.log", "o/", "o/p.log", "o/q", "r/", "s"} {
+			if strings.HasSuffix(f, "/") {
+				l.mkdir("tree/" + f)
+				l.file("tree/"+f+"denied/x", "needle")
+				l.file("tree/"+f+"0denied", "needle")
+			} else {
+				l.file("tree/"+f, "needle here\nnothing\nneedle there\n")
+				matched += "tree/" + f + ":1:needle here\ntree/" + f + ":3:needle there\n"
+			}
+			line := "tree/" + strings.TrimSuffix(f, "/") + "\n"
+			tree += line
+			if !strings.HasPrefix(f, "h/i") && !strings.HasSuffix(f, ".log") {
+				ignored += line
+			}
+		}
+		l.file(".gitignore", "*.log\n/tree/h/i\n")
+
+		below := func(s map[string]any) string { return "tree" }
+		dropMark := `^\[cut|^Projects:$`
+		cases := []goingOn{
+			{"read_file", args{"path": "files/numbered.txt"}, numbered, 3, bytesOf(0, 800, false)},
+			{"read_text_file", args{"path": "files/numbered.txt"}, numbered, 3, bytesOf(0, 800, false)},
+			{"read_text_file", args{"path": "files/numbered.txt", "head": 90}, strings.TrimSuffix(numbered[:90*8], "\n"), 3, bytesOf(0, 720, false)},
+			{"read_text_file", args{"path": "files/numbered.txt", "tail": 90}, numbered[10*8:], 3, bytesOf(80, 720, true)},
+			{"read_text_file", args{"path": "files/numbered.txt", "line": 5, "lines": 80}, numbered[4*8 : 84*8], 3, bytesOf(32, 640, false)},
+			{"read_text_file", args{"path": "files/long.txt"}, text, 5, bytesOf(0, len(text), false)},
+			{"read_text_file", args{"path": "files/long.txt", "line": 2, "lines": 60}, text[6 : 6+1001+59*8], 5, bytesOf(6, len(text)-6, false)},
+			{"read_text_file", args{"path": "files/long.txt", "tail": 101}, text[6:], 5, bytesOf(6, len(text)-6, true)},
+			{"read_text_file", args{"path": "files/long.txt", "offset": 6}, text[6:], 5, bytesOf(6, len(text)-6, false)},
+			{"read_multiple_files", args{"paths": []string{"files/short.txt", "files/numbered.txt", "files/none", "files/short2.txt", "files/short.txt", "files/x.denied"}}, "", 4, contents},
+			{"list_directory", args{"path": "flat"}, names, 4, lines(dropMark)},
+			{"list_directory_with_sizes", args{"path": "flat"}, "", 4, lines(dropMark + `|^Total|^Combined`)},
+			{"list_directory_with_sizes", args{"path": "flat", "sortBy": "size"}, sized, 4, lines(dropMark + `|^Total|^Combined`)},
+			{"directory_tree", args{"path": "tree"}, tree, 4, nodes(below)},
+			{"directory_tree", args{"path": "tree", "max_nodes": 1}, tree, 20, nodes(below)},
+			{"directory_tree", args{"path": "tree", "max_nodes": 4, "gitignore": true}, ignored, 3, nodes(below)},
+			{"directory_tree", args{"path": "tree", "excludePatterns": []string{"i", "*.log", "*/*.log"}}, ignored, 3, nodes(below)},
+			{"search_files", args{"path": ".", "pattern": "flat/f*"}, "./" + strings.ReplaceAll(strings.TrimSuffix(found, "\n"), "\n", "\n./") + "\n", 5, lines(dropMark)},
+			{"search_content", args{"path": ".", "pattern": "needle", "include_ignored": true}, "./" + strings.ReplaceAll(strings.TrimSuffix(matched, "\n"), "\n", "\n./") + "\n", 4, lines(dropMark)},
+			{"list_projects", args{}, listed, 4, func(g *gathered, _ string, s map[string]any) {
+				for _, p := range s["projects"].([]any) {
+					g.all += p.(map[string]any)["id"].(string) + "\n"
+				}
+			}},
+		}
+		// by name, sizes stand in their lines in the other order
+		by := strings.Split(strings.TrimSuffix(sized, "\n"), "\n")
+		slices.Reverse(by)
+		for i := range cases {
+			if cases[i].tool == "list_directory_with_sizes" && cases[i].want == "" {
+				cases[i].want = strings.Join(by, "\n") + "\n"
+			}
+		}
+		// what cannot go on: the change is complete, only its diff is cut; the projects are another tool's pages
+		complete := map[string]args{
+			"edit_file":     {"path": "edit.txt", "edits": []args{{"oldText": "a", "newText": "c", "replaceAll": true}}},
+			"propose_patch": {"edits": []args{{"path": "edit.txt", "oldText": "b", "newText": "d", "replaceAll": true}}},
+			"scope_status":  {},
+		}
+		instead := map[string]string{"edit_file": "read the file", "propose_patch": "files names all", "scope_status": "list_projects"}
+
+		tested := map[string]bool{}
+		for _, c := range cases {
+			tested[c.tool] = true
+			t.Run(fmt.Sprintf("%s/%s%v", form, c.tool, c.args), func(t *testing.T) { goOn(t, l, form, c) })
+		}
+		for tool, a := range complete {
+			tested[tool] = true
+			res := l.call(tool, shaped(form, tool, a))
+			s := structured(t, res)
+			if note, _ := s["note"].(string); s["truncated"] != true || !strings.Contains(note, instead[tool]) || s["next"] != nil {
+				t.Errorf("%s %s: %v %v, %q", form, tool, s["truncated"], s["next"], note)
+			}
+		}
+		tools, err := l.session.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range tools.Tools {
+			props := tool.OutputSchema.(map[string]any)["properties"].(map[string]any)
+			if _, cuts := props["truncated"]; cuts != tested[tool.Name] {
+				t.Errorf("%s %s: may cut: %v, was asked: %v", form, tool.Name, cuts, tested[tool.Name])
+			}
+		}
+	}
+}
+
+// shaped gives arguments their form.
+func shaped(form mcpfs.Tools, tool string, a args) args {
+	out := maps.Clone(a)
+	if form == mcpfs.Classic {
+		if tool != "list_projects" && tool != "scope_status" {
+			out["root"] = "p"
+		}
+		return out
+	}
+	for _, k := range []string{"path", "paths"} {
+		if v, ok := out[k]; ok {
+			delete(out, k)
+			out["relative_"+k] = v
+		}
+	}
+	if edits, ok := out["edits"].([]args); ok && edits[0]["path"] != nil {
+		e := maps.Clone(edits[0])
+		e["relative_path"] = e["path"]
+		delete(e, "path")
+		out["edits"] = []args{e}
+	}
+	if tool != "list_projects" && tool != "scope_status" {
+		out["project_id"] = "p"
+	}
+	return out
+}
+
+func structured(t *testing.T, res *mcp.CallToolResult) map[string]any {
+	t.Helper()
+	s, _ := res.StructuredContent.(map[string]any)
+	if s == nil || res.IsError {
+		t.Fatalf("refused: %s", textOf(res))
+	}
+	return s
+}
+
+// goOn asks and goes on.
+func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) {
+	g := &gathered{files: map[string]string{}}
+	a := shaped(form, c.tool, c.args)
+	answers := 0
+	for ; answers < 100; answers++ {
+		res := l.call(c.tool, a)
+		s := structured(t, res)
+		c.join(g, textOf(res), s)
+		all, err := json.Marshal(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := string(all)
+		next, _ := s["next"].(map[string]any)
+		if cursor, ok := next["cursor"].(string); ok {
+			raw, err := base64.RawURLEncoding.DecodeString(cursor)
+			if err != nil {
+				t.Fatalf("cursor %q: %v", cursor, err)
+			}
+			told += string(raw)
+		}
+		if strings.Contains(strings.ReplaceAll(told, "x.denied", ""), "denied") && !strings.Contains(told, "rule_denied") {
+			t.Errorf("a denied name shows: %s", told)
+		}
+		if s["truncated"] != true {
+			if next != nil || strings.Contains(textOf(res), "[cut") {
+				t.Errorf("not cut, and goes on with %v: %s", next, textOf(res))
+			}
+			break
+		}
+		if len(next) == 0 {
+			t.Fatalf("cut, and does not say how to go on: %s", told)
+		}
+		var says string
+		for _, b := range res.Content {
+			says = b.(*mcp.TextContent).Text
+		}
+		says = says[strings.LastIndexByte(says, '\n')+1:]
+		for k, v := range next {
+			if want := fmt.Sprintf("%s: %v", k, v); !strings.Contains(says, want) {
+				t.Errorf("the answer does not end with %q: %q", want, says)
+			}
+		}
+		maps.Copy(a, next)
+	}
+	if answers+1 < c.least || answers == 100 {
+		t.Errorf("%d answers, at least %d were due", answers+1, c.least)
+	}
+	if c.want != "" && g.all != c.want {
+		t.Errorf("together:\n%s\nwant:\n%s", g.all, c.want)
+	}
+	if c.tool == "read_multiple_files" {
+		names := strings.Join(slices.Sorted(maps.Keys(g.files)), " ")
+		if g.files["files/numbered.txt"] != l.read("files/numbered.txt") || g.files["files/short2.txt"] != l.read("files/short2.txt") ||
+			g.files["files/short.txt"] != "short\nshort\n" || names != "files/numbered.txt files/short.txt files/short2.txt" ||
+			strings.Count(g.all, "Error") != 2 {
+			t.Errorf("%q\n%s", g.files, g.all)
+		}
+	}
+}
