@@ -33,7 +33,7 @@ func (n *Notifier) AddSelf(*Object) (WatchID, error) { return 0, noNotifier() }
 func (n *Notifier) Remove(WatchID) {}
 
 // AddTree refuses.
-func (n *Notifier) AddTree(context.Context, *Object, func(id WatchID, dir ObjectID, name string, depth int) error, func(*Node) (Step, error), func(rel string, err error)) error {
+func (n *Notifier) AddTree(context.Context, *Object, func(id WatchID, dir ObjectID, name string, depth int) (bool, error), func(*Node) (Step, error), func(rel string, err error)) error {
 	return noNotifier()
 }
 

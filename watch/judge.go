@@ -30,10 +30,8 @@ func (x *Watch) take(n beneath.Notice) {
 		case k == 0:
 			x.check(n.What)
 			return
-		default:
-			if d, _ := x.resolve(k); d != nil {
-				d.Close()
-			}
+		default: // what it still has to report happened who knows where
+			x.anew(k)
 			return
 		}
 	case x.name != "" && n.Name != x.name:
@@ -46,23 +44,26 @@ func (x *Watch) take(n beneath.Notice) {
 	defer d.Close()
 	x.lastSeen = n.What
 	if n.Dir && x.tree && n.Name != "" && n.What&(beneath.Made|beneath.MovedTo|beneath.Attributes) != 0 {
-		x.appear(d, k, n)
+		x.appear(d, k, n.Name, n.What)
 	}
 	x.offerAt(d, k, spot{n.ID, n.Name}, n.Dir)
 }
 
-// forgotten follows the end of a watch that was not removed by this one: its object is gone, or was never told from one
-// that is.
+// forgotten follows the end of a watch that was not removed by this one: its object is gone, or its file system.
 func (x *Watch) forgotten(k int32) {
 	if k == 0 {
 		x.end(rootbound.NotFound)
-		return
+	} else {
+		x.anew(k)
 	}
+}
+
+// anew forgets a directory and takes up what is at its place now.
+func (x *Watch) anew(k int32) {
 	parent, name := x.nodes.all[k].parent, x.nodes.all[k].name
-	id := x.nodes.all[parent].id
 	x.drop(k)
 	if d, err := x.resolve(parent); err == nil {
-		x.appear(d, parent, beneath.Notice{ID: id, What: beneath.Made, Name: name, Dir: true})
+		x.appear(d, parent, name, beneath.Made)
 		d.Close()
 	}
 }
@@ -336,8 +337,8 @@ func (x *Watch) renew(r *renewal) {
 }
 
 // appear takes up a directory that is new at a place. What is in it already is told.
-func (x *Watch) appear(d *beneath.Object, k int32, n beneath.Notice) {
-	e, err := d.Entry(n.Name)
+func (x *Watch) appear(d *beneath.Object, k int32, name string, what beneath.What) {
+	e, err := d.Entry(name)
 	if err != nil {
 		return
 	}
@@ -351,26 +352,30 @@ func (x *Watch) appear(d *beneath.Object, k int32, n beneath.Notice) {
 	}
 	defer o.Close()
 	i := o.Info()
-	if x.see.Sees(d, n.Name, &i, true) != nil {
+	if x.see.Sees(d, name, &i, true) != nil {
 		return
 	}
 	found := &finds{most: x.pend.limit}
-	err = x.undisturbed(func() error {
-		if n.What&(beneath.Made|beneath.MovedTo) == 0 { // only its attributes changed: it may be readable now
-			id, err := x.w.n.Add(o)
-			if c := x.nodes.find(id); err != nil || c != none && x.nodes.all[c].parent == k && x.nodes.all[c].name == n.Name {
-				return err
-			}
-		}
-		return x.scan(context.Background(), o, k, n.Name, found)
-	})
-	x.failed(err)
+	if what&(beneath.Made|beneath.MovedTo) == 0 && x.has(o, k, name) { // only its attributes changed
+		return
+	}
+	x.failed(x.scan(context.Background(), o, k, name, found))
 	for _, h := range found.list {
 		x.offer(h.spot, h.dir)
 	}
 	if found.more {
 		x.pend.unsure(time.Now())
 	}
+}
+
+// has reports whether o is watched as the entry name of k. If not it may have become readable.
+func (x *Watch) has(o *beneath.Object, k int32, name string) bool {
+	for c := x.nodes.all[k].child; c != none; c = x.nodes.all[c].next {
+		if x.nodes.all[c].name == name {
+			return x.nodes.is(c, o.Info().ID)
+		}
+	}
+	return false
 }
 
 // failed ends the watch at a limit: half a tree would be silence.

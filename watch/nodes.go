@@ -92,17 +92,14 @@ func (t *nodes) unhang(k int32) {
 	n.next, n.prior, n.parent = none, none, none
 }
 
-// move gives k another place. below itself: false, and nothing is done.
-func (t *nodes) move(k, parent int32, name string) bool {
-	for p := parent; p != none; p = t.all[p].parent {
-		if p == k {
-			return false
+// over reports whether k is n or above it.
+func (t *nodes) over(k, n int32) bool {
+	for ; n != none; n = t.all[n].parent {
+		if n == k {
+			return true
 		}
 	}
-	t.unhang(k)
-	t.all[k].name = name
-	t.hang(k, parent)
-	return true
+	return false
 }
 
 // drop forgets k and all below it, and tells gone their numbers.

@@ -42,47 +42,43 @@ func (x *Watch) rescan() {
 	}
 	defer d.Close()
 	if x.nodes.is(0, d.Info().ID) {
-		x.failed(x.undisturbed(func() error { return x.scan(context.Background(), d, none, "", nil) }))
+		x.failed(x.scan(context.Background(), d, none, "", nil))
 	}
-}
-
-// undisturbed scans until no other watch has removed what this one was adding.
-func (x *Watch) undisturbed(scan func() error) error {
-	for range 64 {
-		x.again = false
-		if err := x.w.add(scan); err != nil || !x.again {
-			return err
-		}
-	}
-	return &rootbound.Error{Reason: rootbound.LimitReached, Detail: "watches of the same directories end all the time", Retryable: true}
 }
 
 // scan watches o, which is at name in the directory parent, and in a tree all directories below it that may be seen.
 // found takes what is in them. Directories below o that it does not meet are forgotten.
 func (x *Watch) scan(ctx context.Context, o *beneath.Object, parent int32, name string, found *finds) error {
+	defer x.w.add()()
 	x.nodes.round++
 	if !x.tree {
-		id, err := x.w.n.Add(o)
-		if err == nil {
-			_, err = x.met(id, o.Info().ID, parent, name)
+		again := true
+		for again {
+			id, err := x.w.n.Add(o)
+			if err == nil {
+				_, again, err = x.met(id, o.Info().ID, parent, name)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		return err
+		return nil
 	}
 	shown, err := x.see.Below(o)
 	if err != nil {
 		return err
 	}
 	var way []int32 // nodes from o down to the directory that is visited
-	entered := func(id beneath.WatchID, object beneath.ObjectID, dir string, depth int) error {
+	entered := func(id beneath.WatchID, object beneath.ObjectID, dir string, depth int) (bool, error) {
 		up := parent
 		if depth == 0 {
 			dir = name
 		} else {
 			up = way[depth-1]
 		}
-		k, err := x.met(id, object, up, dir)
+		k, again, err := x.met(id, object, up, dir)
 		way = append(way[:depth], k)
-		return err
+		return again, err
 	}
 	visit := func(n *beneath.Node) (beneath.Step, error) {
 		if !shown(n) {
@@ -106,23 +102,26 @@ func (x *Watch) scan(ctx context.Context, o *beneath.Object, parent int32, name 
 	return err
 }
 
-// met makes or finds the node of a directory that was just added.
-func (x *Watch) met(id beneath.WatchID, object beneath.ObjectID, parent int32, name string) (int32, error) {
+// met makes or finds the node of a directory that was just added. again: it was removed meanwhile.
+func (x *Watch) met(id beneath.WatchID, object beneath.ObjectID, parent int32, name string) (k int32, again bool, err error) {
 	if k := x.nodes.find(id); k != none {
 		n := &x.nodes.all[k]
-		n.round = x.nodes.round
-		if k != 0 && (n.parent != parent || n.name != name) && !x.nodes.move(k, parent, name) {
-			// mounted below itself, or moved meanwhile, of which there is a notice
-			return k, &rootbound.Error{Reason: rootbound.PathUnresolvable}
+		switch {
+		case k == 0 || n.parent == parent && n.name == name && x.nodes.is(k, object):
+			n.round = x.nodes.round
+			return k, false, nil
+		case x.nodes.over(k, parent): // mounted below itself, or moved meanwhile, of which there is a notice
+			return none, false, &rootbound.Error{Reason: rootbound.PathUnresolvable}
 		}
-		return k, nil
+		x.drop(k) // what it still has to report is of another place
+		return none, true, nil
 	}
 	if most := x.w.opt.Directories; most > 0 && x.nodes.count >= most {
-		return none, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "directories of one watch",
+		return none, false, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "directories of one watch",
 			Next: "Watch a smaller directory, or ask the operator to allow more."}
 	}
 	if !x.w.link(id, x) {
-		x.again = true
+		return none, true, nil
 	}
-	return x.nodes.put(parent, name, id, object), nil
+	return x.nodes.put(parent, name, id, object), false, nil
 }

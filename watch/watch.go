@@ -62,10 +62,21 @@ type Options struct {
 	Directories int           // of one watch; 0: what fs.inotify.max_user_watches leaves
 }
 
+// notifier is beneath.Notifier, which tests replace.
+type notifier interface {
+	Add(o *beneath.Object) (beneath.WatchID, error)
+	AddSelf(o *beneath.Object) (beneath.WatchID, error)
+	AddTree(ctx context.Context, o *beneath.Object, entered func(id beneath.WatchID, dir beneath.ObjectID, name string, depth int) (again bool, err error),
+		visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error
+	Remove(id beneath.WatchID)
+	Next(tell func(beneath.Notice)) error
+	Close() error
+}
+
 // Watcher is one inotify instance. Safe for concurrent use.
 type Watcher struct {
 	opt Options
-	n   *beneath.Notifier
+	n   notifier
 	wg  sync.WaitGroup // the reader, and the goroutines of watches
 
 	mu      sync.Mutex
@@ -85,6 +96,14 @@ const shared = ^uint32(0)
 // New makes a Watcher. limit_reached where this user may have no more inotify instances; io_error where the system has no
 // inotify (Detail "not supported") or no /proc to name held directories by.
 func New(o Options) (*Watcher, error) {
+	n, err := beneath.NewNotifier()
+	if err != nil {
+		return nil, err
+	}
+	return newWith(n, o), nil
+}
+
+func newWith(n notifier, o Options) *Watcher {
 	if o.Window == 0 {
 		o.Window = 50 * time.Millisecond
 	}
@@ -94,14 +113,10 @@ func New(o Options) (*Watcher, error) {
 	if o.Queue <= 0 {
 		o.Queue = 16_384
 	}
-	n, err := beneath.NewNotifier()
-	if err != nil {
-		return nil, err
-	}
 	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, shared: map[beneath.WatchID][]uint32{},
 		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
 	w.wg.Go(w.read)
-	return w, nil
+	return w
 }
 
 // Close ends all watches, without an event, and returns when no function of theirs runs any more. Not to be called by
@@ -231,22 +246,23 @@ func (w *Watcher) forgotten(id beneath.WatchID) {
 	}
 }
 
-// add brackets the adding of watches. What is linked in between and turns out to be dead must be added again.
-func (w *Watcher) add(f func() error) error {
+// add brackets the adding of watches: what is linked in between may be dead already.
+func (w *Watcher) add() (done func()) {
 	w.mu.Lock()
 	w.adding++
 	w.mu.Unlock()
-	err := f()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.adding--; w.adding == 0 {
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.adding--; w.adding > 0 {
+			return
+		}
 		for id, gone := range w.dead {
 			if gone {
 				delete(w.dead, id)
 			}
 		}
 	}
-	return err
 }
 
 // link makes x an owner of a directory that was just added; false if another owner has removed it meanwhile.

@@ -2,8 +2,10 @@ package watch
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,23 +95,34 @@ func (l *log) add(e Event) {
 }
 
 // until waits for an event, forgets it and all before it, and gives those.
-func (l *log) until(want Event) []Event {
+func (l *log) until(want Event) []Event { l.t.Helper(); return l.untilAny(want) }
+
+func (l *log) untilAny(want ...Event) (got []Event) {
 	l.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { l.mu.Lock(); l.cond.Broadcast(); l.mu.Unlock() })
-	defer late.Stop()
-	deadline := time.Now().Add(time.Minute)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for {
-		for i, e := range l.all {
-			if e == want {
-				got := l.all[:i+1]
-				l.all = l.all[i+1:]
-				return got
+	l.eventually(func(all []Event) bool {
+		for i, e := range all {
+			if slices.Contains(want, e) {
+				got = all[:i+1]
+				l.all = all[i+1:]
+				return true
 			}
 		}
-		if !time.Now().Before(deadline) {
-			l.t.Fatalf("no %+v in %+v", want, l.all)
+		return false
+	}, func() string { return fmt.Sprintf("no %+v in %+v", want, l.all) })
+	return got
+}
+
+// eventually waits until enough was told, a minute at most.
+func (l *log) eventually(enough func([]Event) bool, why func() string) {
+	l.t.Helper()
+	end := time.Now().Add(time.Minute)
+	late := time.AfterFunc(time.Minute, func() { l.mu.Lock(); l.cond.Broadcast(); l.mu.Unlock() })
+	defer late.Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !enough(l.all) {
+		if !time.Now().Before(end) {
+			l.t.Fatal(why())
 		}
 		l.cond.Wait()
 	}

@@ -41,7 +41,6 @@ type Watch struct {
 	nodes    nodes
 	above    []beneath.WatchID // of the directories between the root and node 0
 	pend     windows
-	again    bool // a directory was removed by another watch while this one added it
 	collapse bool // tell one Changed for all
 	any      bool // collapse: there is something to tell
 	held     []hold
@@ -283,26 +282,32 @@ func (x *Watch) begin(ctx context.Context, o *beneath.Object) error {
 		}
 		o = d
 	}
-	return x.undisturbed(func() error {
-		for n := range depth {
-			d, err := x.place.Above(n)
-			if err != nil {
-				return err
-			}
-			id, err := x.w.n.AddSelf(d)
+	for n := range depth {
+		d, err := x.place.Above(n)
+		if err == nil {
+			err = x.lookAt(d)
 			d.Close()
-			switch {
-			case err != nil:
-				return err
-			case slices.Contains(x.above, id):
-			case x.w.link(id, x):
-				x.above = append(x.above, id)
-			default:
-				x.again = true
-			}
 		}
-		return x.scan(ctx, o, none, "", nil)
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return x.scan(ctx, o, none, "", nil)
+}
+
+// lookAt watches whether a directory above the watched one is moved.
+func (x *Watch) lookAt(d *beneath.Object) error {
+	defer x.w.add()()
+	for {
+		id, err := x.w.n.AddSelf(d)
+		if err != nil || slices.Contains(x.above, id) {
+			return err
+		}
+		if x.w.link(id, x) {
+			x.above = append(x.above, id)
+			return nil
+		}
+	}
 }
 
 // finish gives back what the watch holds.
