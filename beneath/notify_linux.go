@@ -3,10 +3,8 @@ package beneath
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"os"
 	"strconv"
-	"syscall"
+	"sync/atomic"
 
 	"github.com/rootbound/rootbound"
 	"golang.org/x/sys/unix"
@@ -16,11 +14,12 @@ func (s *Set) root(i int) *Root { return s.members[i].root }
 
 // Notifier is one instance of inotify(7). Its watches are of directories that a handle was held of when they began, so
 // they are of that very object, and it keeps no descriptor open for them. Safe for concurrent use, but for Next, which
-// one goroutine calls.
+// one goroutine at a time calls.
 type Notifier struct {
-	f   *os.File // in the runtime's poller, so that Close ends Next
-	raw syscall.RawConn
-	buf []byte
+	h      *handle // Next blocks in it: one system call less for each notice than by way of the runtime's poller
+	buf    []byte
+	shut   atomic.Bool
+	waking uint32 // a watch that is removed to wake Next
 }
 
 const (
@@ -39,7 +38,7 @@ func NewNotifier() (*Notifier, error) {
 	if err := unix.Statfs(ownFDs, &st); err != nil || st.Type != unix.PROC_SUPER_MAGIC {
 		return nil, &rootbound.Error{Reason: rootbound.IOError, Detail: "no /proc", Next: "Watching needs a mounted /proc; use what does not watch.", Err: err}
 	}
-	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 	switch {
 	case err == unix.EMFILE || err == unix.ENFILE:
 		return nil, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "inotify instances",
@@ -47,16 +46,24 @@ func NewNotifier() (*Notifier, error) {
 	case err != nil:
 		return nil, fail(err)
 	}
-	n := &Notifier{f: os.NewFile(uintptr(fd), "inotify"), buf: make([]byte, 64<<10)}
-	if n.raw, err = n.f.SyscallConn(); err != nil {
-		n.f.Close()
-		return nil, fail(err)
+	n := &Notifier{h: newHandle(fd), buf: make([]byte, 64<<10)}
+	wd, err := unix.InotifyAddWatch(fd, ownFDs, unix.IN_DELETE_SELF|unix.IN_ONLYDIR)
+	if err != nil {
+		n.h.drop()
+		return nil, watchRefused(err)
 	}
+	n.waking = uint32(wd)
 	return n, nil
 }
 
-// Close ends all watches, and Next.
-func (n *Notifier) Close() error { return n.f.Close() }
+// Close ends all watches, and Next. A second Close does nothing.
+func (n *Notifier) Close() error {
+	if !n.shut.Swap(true) {
+		_, _ = unix.InotifyRmWatch(n.h.fd, n.waking)
+		n.h.drop()
+	}
+	return nil
+}
 
 // Add watches the entries of the directory o, and itself. The same directory has the same number each time.
 // limit_reached: no more watches.
@@ -84,30 +91,36 @@ func (n *Notifier) add(fd int, id ObjectID, mask uint32) (WatchID, error) {
 	if i, err := stat(unix.AT_FDCWD, path, 0); err != nil || i.ID != id {
 		return 0, refuse(rootbound.IOError, "no /proc", err)
 	}
-	var wd int
-	var err error
-	if cerr := n.raw.Control(func(in uintptr) {
-		for {
-			if wd, err = unix.InotifyAddWatch(int(in), path, mask); err != unix.EINTR {
-				return
-			}
-		}
-	}); cerr != nil {
+	if n.shut.Load() || !n.h.hold() {
 		return 0, released()
 	}
-	switch err {
-	case nil:
-		return WatchID(wd), nil
-	case unix.ENOSPC, unix.ENOMEM:
-		return 0, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "inotify watches",
-			Next: "Watch a smaller directory, or ask the operator to raise fs.inotify.max_user_watches.", Retryable: true, Err: err}
+	defer n.h.drop()
+	for {
+		wd, err := unix.InotifyAddWatch(n.h.fd, path, mask)
+		switch err {
+		case nil:
+			return WatchID(wd), nil
+		case unix.EINTR:
+		default:
+			return 0, watchRefused(err)
+		}
 	}
-	return 0, fail(err)
+}
+
+func watchRefused(err error) error {
+	if err != unix.ENOSPC && err != unix.ENOMEM {
+		return fail(err)
+	}
+	return &rootbound.Error{Reason: rootbound.LimitReached, Detail: "inotify watches",
+		Next: "Watch a smaller directory, or ask the operator to raise fs.inotify.max_user_watches.", Retryable: true, Err: err}
 }
 
 // Remove ends a watch. One that has ended is no error.
 func (n *Notifier) Remove(id WatchID) {
-	_ = n.raw.Control(func(in uintptr) { _, _ = unix.InotifyRmWatch(int(in), uint32(id)) })
+	if n.h.hold() {
+		_, _ = unix.InotifyRmWatch(n.h.fd, uint32(id))
+		n.h.drop()
+	}
 }
 
 // AddTree is Add for o and Object.Walk below it, in one: each directory that visit goes into is watched before its
@@ -142,11 +155,17 @@ func (n *Notifier) AddTree(ctx context.Context, o *Object, entered func(id Watch
 // Next waits for notices and hands each to tell. It returns when those at hand are told; an error means that there will
 // be no more.
 func (n *Notifier) Next(tell func(Notice)) error {
-	size, err := n.f.Read(n.buf)
-	if err != nil {
-		if errors.Is(err, os.ErrClosed) {
-			return released()
-		}
+	if n.shut.Load() || !n.h.hold() {
+		return released()
+	}
+	defer n.h.drop()
+	size, err := unix.Read(n.h.fd, n.buf)
+	switch {
+	case n.shut.Load():
+		return released()
+	case err == unix.EINTR:
+		return nil
+	case err != nil:
 		return fail(err)
 	}
 	for b := n.buf[:size]; len(b) >= unix.SizeofInotifyEvent; {

@@ -75,9 +75,10 @@ type notifier interface {
 
 // Watcher is one inotify instance. Safe for concurrent use.
 type Watcher struct {
-	opt Options
-	n   notifier
-	wg  sync.WaitGroup // the reader, and the goroutines of watches
+	opt  Options
+	n    notifier
+	wg   sync.WaitGroup // the reader, and the goroutines of watches
+	duty duty
 
 	mu      sync.Mutex
 	closed  bool
@@ -115,6 +116,8 @@ func newWith(n notifier, o Options) *Watcher {
 	}
 	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, shared: map[beneath.WatchID][]uint32{},
 		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
+	w.duty.timer = time.AfterFunc(time.Hour, w.tick)
+	w.duty.timer.Stop()
 	w.wg.Go(w.read)
 	return w
 }
@@ -135,6 +138,7 @@ func (w *Watcher) Close() {
 		x.Close()
 	}
 	w.wg.Wait()
+	w.duty.timer.Stop()
 }
 
 // Add watches o, which may be closed when it returns. tree: with all directories below it. see decides what is told (nil:
@@ -172,7 +176,7 @@ func (w *Watcher) Add(ctx context.Context, o *beneath.Object, tree bool, see Sig
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.started = true
-	x.wake()
+	x.start()
 	return x, nil
 }
 
@@ -180,60 +184,11 @@ func closed() error {
 	return &rootbound.Error{Reason: rootbound.Cancelled, Detail: "the watcher is closed"}
 }
 
-// read hands on notices until the instance is closed.
-func (w *Watcher) read() {
-	for w.n.Next(w.dispatch) == nil {
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.deaf = true
-	w.undrained()
-	if w.closed {
-		return
-	}
-	for _, x := range w.watches {
-		x.queue(beneath.Notice{What: beneath.Lost})
-	}
-}
-
 // undrained lets everybody go on who waits for the reader.
 func (w *Watcher) undrained() {
 	for id, c := range w.drained {
 		close(c)
 		delete(w.drained, id)
-	}
-}
-
-func (w *Watcher) dispatch(n beneath.Notice) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if n.What&beneath.Lost != 0 {
-		for id := range w.dead {
-			w.forgotten(id)
-		}
-		w.undrained()
-		for _, x := range w.watches {
-			x.queue(n)
-		}
-		return
-	}
-	switch owner, _ := w.owners.get(n.ID); owner {
-	case 0: // removed, or about to be linked by who lists the directory after that
-	case shared:
-		for _, id := range w.shared[n.ID] {
-			w.watches[id].queue(n)
-		}
-	default:
-		w.watches[owner].queue(n)
-	}
-	if n.What&beneath.Forgotten != 0 {
-		w.owners.delete(n.ID)
-		delete(w.shared, n.ID)
-		w.forgotten(n.ID)
-		if c := w.drained[n.ID]; c != nil {
-			close(c)
-			delete(w.drained, n.ID)
-		}
 	}
 }
 

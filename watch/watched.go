@@ -66,7 +66,7 @@ func (x *Watch) Close() {
 	x.mu.Lock()
 	x.closed = true
 	x.cond.Broadcast()
-	x.wake()
+	x.start()
 	x.mu.Unlock()
 }
 
@@ -108,32 +108,37 @@ func (x *Watch) Resume(o *beneath.Object, see Sight) error {
 	}
 	x.renewed = &renewal{p, see}
 	x.suspended = false
-	x.wake()
+	x.start()
 	return nil
 }
 
-// queue takes a notice from the reader.
-func (x *Watch) queue(n beneath.Notice) {
+// queue takes a notice from the reader. work: the reader is to call work.
+func (x *Watch) queue(n beneath.Notice) (work bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case x.closed:
-		return
+		return false
 	case n.What&beneath.Lost != 0 || len(x.waiting) >= x.w.opt.Queue:
 		x.lost, x.waiting = true, nil
 	case !x.lost:
 		x.waiting = append(x.waiting, n)
 	}
-	x.wake()
+	return x.wake()
 }
 
-// wake starts work if there is any. x.mu is held.
-func (x *Watch) wake() {
+// wake reports whether there is work that nobody does yet; then the caller has to. x.mu is held.
+func (x *Watch) wake() bool {
 	if x.running || !x.started || x.done {
-		return
+		return false
 	}
-	if x.closed || !x.suspended && (len(x.waiting) > 0 || x.lost || x.timeUp || x.renewed != nil) {
-		x.running = true
+	x.running = x.closed || !x.suspended && (len(x.waiting) > 0 || x.lost || x.timeUp || x.renewed != nil)
+	return x.running
+}
+
+// start does what there is to do on a goroutine of its own. x.mu is held.
+func (x *Watch) start() {
+	if x.wake() {
 		x.w.wg.Go(x.work)
 	}
 }
@@ -219,7 +224,7 @@ func (x *Watch) setTimer() {
 	up := func() {
 		x.mu.Lock()
 		x.timeUp = true
-		x.wake()
+		x.start()
 		x.mu.Unlock()
 	}
 	if x.timer == nil {
