@@ -56,16 +56,19 @@ func (w *Watcher) read() {
 // tick relieves a reader who is at the same work as before.
 func (w *Watcher) tick() {
 	d := &w.duty
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return
+	}
 	now := d.count.Load()
 	switch {
 	case now != d.last:
 		d.calm = 0
 	case now%2 == 1:
-		w.mu.Lock()
-		if !w.closed && d.count.CompareAndSwap(now, now+1) {
+		if d.count.CompareAndSwap(now, now+1) {
 			w.wg.Go(w.read)
 		}
-		w.mu.Unlock()
 	default:
 		d.calm++
 	}
