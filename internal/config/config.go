@@ -111,6 +111,8 @@ type Limits struct {
 	Edit   int64 // bytes of a file that is edited, and of a patch
 	Trees  int   // entries of a tree that is moved, copied or deleted
 
+	Subscriptions int // of one session or listen
+
 	SearchBytes int64         // read by one search of contents
 	SearchFiles int           // looked into by one search of contents
 	SearchTime  time.Duration // of one search of contents

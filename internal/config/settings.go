@@ -149,6 +149,10 @@ func Settings() []Setting {
 			Help:  "entries of a tree that is moved, copied or deleted; a larger one is refused",
 			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.Trees }, 1, 10_000_000)},
+		{Key: "limits.subscriptions", Env: "ROOTBOUND_LIMIT_SUBSCRIPTIONS", Default: "1000",
+			Help:  "subscriptions of one session, or of one listen of 2026-07-28",
+			Wide:  held.Amount(numberOf),
+			value: count(func(c *Config) *int { return &c.Limits.Subscriptions }, 1, 100_000)},
 
 		{Key: "undo.max_size", Env: "ROOTBOUND_UNDO_MAX_SIZE", Default: "256 MiB",
 			Help:  "bytes of what was replaced or deleted that are kept so that a change can be taken back; 0: nothing is kept",

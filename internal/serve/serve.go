@@ -39,12 +39,13 @@ type Options struct {
 	AllowWide      bool
 	ClientProject  rootbound.Project // mode client: what each root is granted
 
-	Tools     mcpfs.Tools   // the form of the tools
-	Relative  string        // unique, first, explicit
-	FSTimeout time.Duration // default 5 s; negative: unbounded
-	NoSlow    bool
-	Limits    mcpfs.Limits
-	TreeLimit int // entries of a moved, copied or deleted tree; default 50,000
+	Tools         mcpfs.Tools   // the form of the tools
+	Relative      string        // unique, first, explicit
+	FSTimeout     time.Duration // default 5 s; negative: unbounded
+	NoSlow        bool
+	Limits        mcpfs.Limits
+	Subscriptions int // of one session or listen; default 1,000
+	TreeLimit     int // entries of a moved, copied or deleted tree; default 50,000
 
 	Sink    decision.Sink // closed by Close; nil: no record
 	Server  decision.Server
@@ -108,7 +109,7 @@ func New(o Options) (*Service, error) {
 	}
 	g := guard.New(door)
 	watching, unwatch := subscribe.Watching(watch.Options{})
-	s.hub, s.unwatch = subscribe.New(subscribe.Options{Watch: watching}), unwatch
+	s.hub, s.unwatch = subscribe.New(subscribe.Options{Watch: watching, Subscriptions: o.Subscriptions}), unwatch
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,
 		AllowWide: o.AllowWide, ClientProject: o.ClientProject,

@@ -104,7 +104,7 @@ func (f *Flags) options(c *config.Config) serve.Options {
 		NeverAskModern: c.Roots.AskModern == "never", AllowWide: c.Roots.AllowWide, ClientProject: c.Client,
 		Tools: tools, Relative: c.Relative, FSTimeout: c.FSTimeout, NoSlow: c.NoSlow,
 		Limits:    mcpfs.Limits{Text: number(c.Limits.Text), Media: number(c.Limits.Media), Tree: c.Limits.Tree, List: c.Limits.List, Hits: c.Limits.Search, Edit: number(c.Limits.Edit), SearchBytes: c.Limits.SearchBytes, SearchFiles: c.Limits.SearchFiles, SearchTime: c.Limits.SearchTime},
-		TreeLimit: c.Limits.Trees,
+		TreeLimit: c.Limits.Trees, Subscriptions: c.Limits.Subscriptions,
 	}
 }
 
