@@ -18,6 +18,18 @@ type Corpus struct {
 // Needle is a line that the corpus holds in 20 files, whatever its size.
 const Needle = "func ServeFooHandler(w Writer, r *Reader) { // needle_zq81 here ABCDE12345FGHIJ x1234567y"
 
+// rare are lines that few files end with, each one in some hundred.
+var rare = []string{
+	"// Copyright (c) 2019 The Authors. Distributed WITHOUT WARRANTY under the license below.",
+	"package main", "type Tree struct {", "type Walker interface {", "sync.RWMutex", "\treturn nil, errors.New(\"no such handle\")",
+	"\tfor _, value := range values {", "func TestTree(t *testing.T) {", "// TODO: the quick brown fox works at 30% of utf-8",
+	"#include <stdio.h>", "\tif err != nil {", "version is 1.22.333", "${HOME_DIR} takes 250ms", "<a class=\"x\" href=\"/\">",
+	"parseError at [0] of main ();", "\t\t\t\t\t\tdeep", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b is at 192.168.17.4", "README says QA and THE ANSWERIS", "bufferSize = 12",
+	"\"a text between two marks that is rather long, longer than sixty bytes in any case\"", "trailing blanks  ", "HTTP2 in ABC123",
+	"================", "αβγδ and Qx", "12345", "https://example.com/" + strings.Repeat("long/", 25),
+	strings.Repeat("words and ", 20), "reader.ReadString(", "a b c and what else they distribute", "OneTwoThreeFourFiveSix", "qaz",
+}
+
 const (
 	corpusFiles = 100_000
 	corpusTops  = 24 // directories of the first level, and of the second in each
@@ -47,6 +59,9 @@ func (c Corpus) Make() error {
 		}
 		if i%(files/20) == files/40 {
 			b = append(append(b, Needle...), '\n')
+		}
+		if i%7 == 3 {
+			b = append(append(b, rare[i/7%len(rare)]...), '\n')
 		}
 		name := fmt.Sprintf("file_%05d.%s", i, [...]string{"go", "go", "ts", "md", "txt", "json"}[i%6])
 		if err := os.WriteFile(filepath.Join(leaves[i%len(leaves)], name), b, 0o644); err != nil {

@@ -88,18 +88,21 @@ func (p *peer) tool(name string, args any) ([]byte, error) {
 	return p.call("tools/call", b)
 }
 
-// resident is the process's resident memory in KiB.
-func (p *peer) resident() (int, error) {
+// resident is the process's resident memory in KiB, and peak the most it ever was.
+func (p *peer) resident() (int, error) { return p.status("VmRSS:") }
+func (p *peer) peak() (int, error)     { return p.status("VmHWM:") }
+
+func (p *peer) status(field string) (int, error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for l := range strings.Lines(string(b)) {
-		if f := strings.Fields(l); len(f) > 1 && f[0] == "VmRSS:" {
+		if f := strings.Fields(l); len(f) > 1 && f[0] == field {
 			return strconv.Atoi(f[1])
 		}
 	}
-	return 0, fmt.Errorf("no VmRSS")
+	return 0, fmt.Errorf("no %s", field)
 }
 
 // times are the durations of one side of a row.

@@ -4,7 +4,7 @@
 // machine is noisy for both. Rivals are bare system calls, os.Root and filepath.WalkDir inside Go benchmarks, and over
 // stdio a bare go-sdk server and the official filesystem server, driven by one small client.
 //
-// Usage: go run ./tools/bench [-only go|stdio|reads] [-rounds N] [-quick] [-out FILE]. It needs npm for the official server, whose rows are
+// Usage: go run ./tools/bench [-only go|stdio|reads|contents] [-rounds N] [-quick] [-out FILE]. It needs npm for the official server, whose rows are
 // left out, and said to be, where it cannot be installed. Exit 1 if a ratio misses its bound.
 package main
 
@@ -50,7 +50,7 @@ func main() {
 	}
 	rounds := flag.Int("rounds", 7, "interleaved rounds of each process-level row")
 	quick := flag.Bool("quick", false, "few rounds and small trees: shows that it runs, proves nothing")
-	only := flag.String("only", "", "go, stdio or, of the latter, reads: measure only that, and write no file")
+	only := flag.String("only", "", "go, stdio or, of the latter, reads or contents: measure only that, and write no file")
 	out := flag.String("out", "docs/benchmarks.md", "file to write; empty: none")
 	flag.Parse()
 	if *only != "" {
@@ -75,12 +75,16 @@ func run(rounds int, quick bool, only, out string) error {
 		return fmt.Errorf("building: %v\n%s", err, b)
 	}
 	var rows []row
-	if only != "stdio" && only != "reads" {
+	if only != "stdio" && only != "reads" && only != "contents" {
 		if rows, err = inGo(quick); err != nil {
 			return err
 		}
 	}
-	if only != "go" {
+	if only == "contents" {
+		if rows, err = contents(tmp, binary, rounds, quick); err != nil {
+			return err
+		}
+	} else if only != "go" {
 		more, err := overStdio(tmp, binary, rounds, quick, only)
 		if err != nil {
 			return err
