@@ -68,6 +68,9 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	out.Add("searched", looks{res.Searched, res.Bytes, res.Binary})
 	if res.Hits == 0 {
 		out.Text = "No matches found"
+		if res.Truncated {
+			out.Text += " so far"
+		}
 	}
 	if res.Truncated {
 		next := show.Cursor(res.Next)

@@ -263,7 +263,7 @@ func TestSearchContentOfOddFiles(t *testing.T) {
 // The bounds on bytes, files and time cut the answer and say so; going on gets everywhere.
 func TestSearchContentStopsAtItsBounds(t *testing.T) {
 	for name, limits := range map[string]mcpfs.Limits{
-		"bytes": {SearchBytes: 100_000}, "files": {SearchFiles: 3},
+		"bytes": {SearchBytes: 100_000}, "files": {SearchFiles: 3}, "time": {SearchTime: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.ReadOnly)}, Limits: limits}, clientOptions{})
@@ -272,11 +272,14 @@ func TestSearchContentStopsAtItsBounds(t *testing.T) {
 			}
 			l.file("d9/z", "needle\n")
 			a := args{"path": ".", "pattern": "needle"}
-			hits, pages := 0, 0
+			hits, pages, late := 0, 0, 0
 			for ; ; pages++ {
 				text, s := l.ok("search_content", a)
 				matches, _ := searched(t, s)
 				hits += len(matches)
+				if list, _ := s["skipped"].([]any); len(list) > 0 {
+					late++
+				}
 				if s["truncated"] != true {
 					break
 				}
@@ -288,8 +291,26 @@ func TestSearchContentStopsAtItsBounds(t *testing.T) {
 				}
 				a["cursor"] = s["next"].(map[string]any)["cursor"]
 			}
-			if hits != 1 || pages < 4 {
-				t.Errorf("%d hits after %d cut answers", hits, pages)
+			if name == "time" { // a file that takes too long is left behind and named, or no answer would come past it
+				if pages != 21 || late != 21 {
+					t.Errorf("%d cut answers, %d with a file that was left behind", pages, late)
+				}
+				return
+			}
+			if hits != 1 || pages < 4 || late != 0 {
+				t.Errorf("%d hits after %d cut answers, %d that left something out", hits, pages, late)
+			}
+			stopped, total := 0, int64(0)
+			for _, r := range l.records.Records() {
+				if r.Operation == rootbound.OpSearchContent && r.Outcome != nil {
+					total += r.Outcome.Bytes
+					if r.Outcome.Stopped == name {
+						stopped++
+					}
+				}
+			}
+			if stopped != pages || total != 20*40_000+7 {
+				t.Errorf("the records tell of %d cut answers and %d bytes", stopped, total)
 			}
 		})
 	}
