@@ -2,8 +2,10 @@ package fileop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
@@ -93,7 +95,19 @@ type Text struct {
 	NextByte  int64 // offset behind Data
 	Front     bool  // Tail: what was cut lies in front of Offset
 	Left      int64 // lines that are still to come, the one that was begun included; 0 where no number was asked for
+
+	Marks []Mark // beginnings of lines that were found on the way and were not known, ascending
 }
+
+// Mark is the place in one version of a file where a line begins: line Line, counted from 1, at byte Offset. All that is
+// before it was looked at and is text.
+type Mark struct{ Line, Offset int64 }
+
+// markEvery is the least distance of two marks, in bytes; a file has at most maxMarks of those that are set on the way.
+const (
+	markEvery = 256 << 10
+	maxMarks  = 4096
+)
 
 // ReadText reads part of src, at most limit bytes (0: DefaultText). A cut falls between lines where it can, else between
 // characters. info is what was known when src was opened. Memory is bounded by limit, whatever is asked for; a file that
@@ -101,13 +115,19 @@ type Text struct {
 //
 // Errors: argument_invalid, not_text (Detail says what was detected), cancelled, io_error, and those of src.
 func ReadText(ctx context.Context, src io.ReaderAt, info beneath.Info, part Part, limit int) (Text, error) {
+	return ReadTextFrom(ctx, src, info, part, limit, nil)
+}
+
+// ReadTextFrom is ReadText that need not read from the start to find a line. known are marks that earlier reads found in
+// this very version of the file, ascending; what they say is believed.
+func ReadTextFrom(ctx context.Context, src io.ReaderAt, info beneath.Info, part Part, limit int, known []Mark) (Text, error) {
 	if err := part.check(); err != nil {
 		return Text{}, err
 	}
 	if limit <= 0 {
 		limit = DefaultText
 	}
-	return (&reader{ctx: ctx, src: src, limit: limit, block: block}).text(info, part)
+	return (&reader{ctx: ctx, src: src, limit: limit, block: block, known: known}).text(info, part)
 }
 
 func (r *reader) text(info beneath.Info, part Part) (Text, error) {
@@ -149,6 +169,10 @@ func (r *reader) text(info beneath.Info, part Part) (Text, error) {
 		t.Version = PartialVersion(t.Version)
 	}
 	t.NextByte = t.Offset + int64(len(t.Data))
+	if t.NextLine > 0 {
+		r.mark(Mark{t.NextLine, t.NextByte}, spacing(t.Size))
+	}
+	t.Marks = r.found
 	return t, nil
 }
 
@@ -157,6 +181,33 @@ type reader struct {
 	src   io.ReaderAt
 	limit int
 	block int
+	known []Mark
+	found []Mark
+}
+
+func spacing(size int64) int64 { return max(markEvery, size/maxMarks) }
+
+// before is the last mark known that is not behind a line.
+func (r *reader) before(line int64) Mark {
+	i, found := slices.BinarySearchFunc(r.known, line, func(m Mark, line int64) int { return cmp.Compare(m.Line, line) })
+	if found {
+		return r.known[i]
+	}
+	if i == 0 {
+		return Mark{Line: 1}
+	}
+	return r.known[i-1]
+}
+
+// mark remembers m unless a mark is less than near bytes before it.
+func (r *reader) mark(m Mark, near int64) {
+	last := r.before(m.Line)
+	if n := len(r.found); n > 0 && r.found[n-1].Line > last.Line {
+		last = r.found[n-1]
+	}
+	if m.Offset-last.Offset >= near {
+		r.found = append(r.found, m)
+	}
 }
 
 // at fills p; io.EOF comes with what was there. Other errors are ready for the caller.
@@ -174,7 +225,7 @@ func (r *reader) at(p []byte, off int64) (int, error) {
 // lines takes count lines from line first.
 func (r *reader) lines(t *Text, first, count int64) error {
 	buf := make([]byte, min(int64(r.block), max(t.Size+1, 512))) // one byte more shows the end with the last read
-	off, skipped, err := r.skip(buf, first-1)
+	off, skipped, err := r.skip(buf, first-1, spacing(t.Size))
 	if err != nil {
 		return err
 	}
@@ -226,14 +277,19 @@ func (r *reader) take(t *Text, buf []byte, off, count int64) error {
 			}
 			return nil
 		case taken == count && keep < n:
+			if t.FirstLine > 0 {
+				r.mark(Mark{t.FirstLine + taken, off}, spacing(t.Size))
+			}
 			return nil
 		}
 	}
 }
 
-// skip finds where the line after count lines begins, or where the file ends before. What is skipped must be text too:
-// it is where a file that has no lines at all is found out.
-func (r *reader) skip(buf []byte, count int64) (off, skipped int64, err error) {
+// skip finds where the line after count lines begins, or where the file ends before, and sets marks on the way. What is
+// skipped must be text too: it is where a file that has no lines at all is found out.
+func (r *reader) skip(buf []byte, count, every int64) (off, skipped int64, err error) {
+	from := r.before(count + 1)
+	off, skipped = from.Offset, from.Line-1
 	open := false // bytes behind the last newline
 	for skipped < count {
 		n, err := r.at(buf, off)
@@ -253,6 +309,9 @@ func (r *reader) skip(buf []byte, count int64) (off, skipped int64, err error) {
 		skipped += lines
 		if end > 0 {
 			open = buf[end-1] != '\n'
+		}
+		if i := bytes.LastIndexByte(buf[:end], '\n'); i >= 0 {
+			r.mark(Mark{skipped + 1, off - int64(end-i-1)}, every)
 		}
 		if end == n && (err == io.EOF || n == 0) {
 			if open {

@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"pgregory.net/rapid"
@@ -369,5 +371,79 @@ func TestMedia(t *testing.T) {
 	}
 	if _, err := ReadMedia(context.Background(), strings.NewReader("12345"), beneath.Info{Size: 5}, "x", 4); rootbound.ReasonOf(err) != rootbound.TooLarge {
 		t.Error(err)
+	}
+}
+
+// With marks of earlier reads a read gives what it gives without, and the marks are true.
+func TestMarksChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.SampledFrom([]string{"", "x", strings.Repeat("long ", 3000), "あ", strings.Repeat("y", 70_000)})
+		content := strings.Join(rapid.SliceOfN(line, 0, 60).Draw(t, "lines"), "\n")
+		var known []Mark
+		for range 8 {
+			first, count := rapid.Int64Range(1, 70).Draw(t, "first"), rapid.SampledFrom([]int64{ToEnd, 0, 1, 20}).Draw(t, "count")
+			limit := rapid.SampledFrom([]int{0, 5, 100_000}).Draw(t, "limit")
+			info := infoOf([]byte(content))
+			want, err := ReadText(context.Background(), strings.NewReader(content), info, Lines(first, count), limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadTextFrom(context.Background(), strings.NewReader(content), info, Lines(first, count), limit, known)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := got.Marks
+			same := bytes.Equal(want.Data, got.Data)
+			got.Marks, want.Marks, got.Data, want.Data = nil, nil, nil, nil // a difference of long texts takes long to show
+			if d := cmp.Diff(want, got); d != "" || !same {
+				t.Fatalf("line %d, %d lines, limit %d with %v: same text %t, %s", first, count, limit, known, same, d)
+			}
+			known = append(known, found...)
+			slices.SortFunc(known, func(a, b Mark) int { return int(a.Line - b.Line) })
+			for i, m := range known {
+				if m.Line != 1+int64(strings.Count(content[:m.Offset], "\n")) || m.Offset > 0 && content[m.Offset-1] != '\n' || i > 0 && known[i-1] == m {
+					t.Fatalf("%v is not where a line begins, or is told twice: %v", m, known)
+				}
+			}
+		}
+	})
+}
+
+// counted counts what is read.
+type counted struct {
+	io.ReaderAt
+	n int
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	c.n += n
+	return n, err
+}
+
+// Who goes through a long text page by page reads it once, and not what is before again and again.
+func TestMarksSaveReading(t *testing.T) {
+	content := strings.Repeat("0123456789abcde\n", 1<<18) // 4 MiB
+	for _, part := range []func(int64) Part{func(line int64) Part { return Lines(line, ToEnd) }, func(line int64) Part { return Lines(line, 8192) }} {
+		src := &counted{ReaderAt: strings.NewReader(content)}
+		var known []Mark
+		var got strings.Builder
+		for line := int64(1); line > 0; {
+			r, err := ReadTextFrom(context.Background(), src, infoOf([]byte(content)), part(line), 128<<10, known)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Write(r.Data)
+			known = append(known, r.Marks...)
+			if line = r.FirstLine + int64(bytes.Count(r.Data, []byte{'\n'})); len(r.Data) == 0 {
+				break
+			}
+		}
+		if got.String() != content {
+			t.Fatal("not the whole text")
+		}
+		if src.n > 5*len(content) {
+			t.Errorf("%d bytes are read for %d", src.n, len(content))
+		}
 	}
 }

@@ -132,6 +132,21 @@ func (t *Target) Info() beneath.Info {
 	return t.src
 }
 
+// Identity is the key under which what was read of an object may be kept for later reads, and no part of it can be left
+// out (contract §4.6): what one authority, one generation or one version of an object gave is for no other.
+type Identity struct {
+	Authority  string
+	Generation rootbound.Generation
+	Object     beneath.ObjectID
+	Version    string // beneath.Info.Version
+}
+
+// Identity is that of the object, as it was when it was opened.
+func (t *Target) Identity() Identity {
+	info := t.Info()
+	return Identity{t.snap.Authority, t.snap.Generation, info.ID, info.Version()}
+}
+
 // Read reads the object from its start, on and on. It fails as soon as the generation ends, also in the middle of a file.
 func (t *Target) Read(p []byte) (int, error) {
 	n, err := t.ReadAt(p, t.off)

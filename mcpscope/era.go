@@ -24,6 +24,9 @@ func modernVersion(v string) bool { return v == "2026-07-28" }
 // calls before; a notification has no era and is never modern.
 func modern(req mcp.Request) bool { return modernVersion(metaVersion(req)) }
 
+// Modern reports that a request is of 2026-07-28, as the Scope sees it.
+func Modern(req mcp.Request) bool { return modern(req) }
+
 func metaVersion(req mcp.Request) string {
 	v, _ := meta(req)[mcp.MetaKeyProtocolVersion].(string)
 	return v

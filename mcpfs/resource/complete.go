@@ -17,9 +17,9 @@ import (
 // maxValues is how many values a completion may hold (MCP, completion/complete).
 const maxValues = 100
 
-// complete answers for our template, nil for everything else. It never asks the client and never fails: where nothing is
+// completion answers for our template, nil for everything else. It never asks the client and never fails: where nothing is
 // in force, or what is typed leads nowhere, there is nothing to choose from.
-func (r *resources) complete(ctx context.Context, req *mcp.CompleteRequest) mcp.Result {
+func (r *resources) completion(ctx context.Context, req *mcp.CompleteRequest) mcp.Result {
 	p := req.Params
 	if p == nil || p.Ref == nil || p.Ref.Type != "ref/resource" || !Ours(p.Ref.URI) {
 		return nil

@@ -13,13 +13,6 @@ import (
 // to a client that validates; and its own way passes over every byte of a long text several times.
 type result struct{ *mcp.ReadResourceResult }
 
-func encoded(r *mcp.ReadResourceResult) mcp.Result {
-	if r == nil || r.NeedsInput() {
-		return r
-	}
-	return result{r}
-}
-
 // MarshalJSON leaves everything but the contents to the SDK, whose unexported fields it knows.
 func (r result) MarshalJSON() ([]byte, error) {
 	slim := *r.ReadResourceResult

@@ -2,10 +2,13 @@ package resource
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
@@ -20,16 +23,14 @@ import (
 // VersionKey is where a file's version stands in the _meta of its contents: what tools take as expected_version.
 const VersionKey = "rootbound/version"
 
-// read is the handler of the template: one call of the guard, so one decision and one record, like a tool.
+// read is one call of the guard, so one decision and one record, like a tool.
 func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	g, ok := Request(req)
 	if !ok {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	var c *mcp.ResourceContents
-	reached := false
 	err := r.Guard.Do(ctx, g, func(ctx context.Context, on *guard.Target) (err error) {
-		reached = true
 		if on.Object().IsDir() {
 			c, err = r.directory(ctx, on, g)
 		} else {
@@ -38,13 +39,14 @@ func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mc
 		return err
 	})
 	if err != nil {
-		if e := mcpscope.Refused(err); reached && e != nil && e.Reason == rootbound.TooLarge {
-			return nil, tooLarge(e, mcpscope.FactsOf(e))
-		}
-		return nil, err
+		return nil, tooLarge(err)
 	}
 	c.URI = req.Params.URI
-	res := &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}
+	res := &mcp.ReadResourceResult{}
+	if mcpscope.Modern(req) {
+		*res = *r.complete
+	}
+	res.Contents = []*mcp.ResourceContents{c}
 	res.TTLMs, res.CacheScope = 0, "private" // a kept answer would outlive a revocation
 	return res, nil
 }
@@ -60,6 +62,9 @@ func (r *resources) file(ctx context.Context, on *guard.Target) (*mcp.ResourceCo
 		return nil, r.tooLong(info.Size, isText)
 	}
 	m, err := fileop.ReadMedia(ctx, on, info, on.Path(), int64(max(r.Text, r.Blob)))
+	if rootbound.ReasonOf(err) == rootbound.TooLarge { // it grew
+		return nil, r.tooLong(int64(max(r.Text, r.Blob))+1, false)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +92,12 @@ func begins(on *guard.Target) (bool, error) {
 	return text.Check(head[:text.WholeRunes(head)], 0) == nil, nil
 }
 
+// errTooLong marks the refusal of a file that was approved, from that of a rule.
+var errTooLong = errors.New("too long to be sent")
+
 // tooLong refuses a file that is too long to be sent.
 func (r *resources) tooLong(size int64, isText bool) error {
-	e := &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit of a resource is %d", size, r.Blob),
+	e := &rootbound.Error{Reason: rootbound.TooLarge, Err: errTooLong, Detail: fmt.Sprintf("%d bytes, the limit of a resource is %d", size, r.Blob),
 		Next: "Use a smaller file; the operator can raise limits.media."}
 	if isText {
 		e.Detail = fmt.Sprintf("%d bytes, the limit of a text resource is %d", size, r.Text)
@@ -154,4 +162,21 @@ func kind(it fileop.Item) string {
 		return "link"
 	}
 	return "other"
+}
+
+// codeTooLarge is the error of a file that may be read but is too long to be sent. It is outside what JSON-RPC and MCP
+// keep for themselves.
+const codeTooLarge = 413
+
+// tooLarge gives the one refusal that has a text of its own its form: it is only given to who may read the file (contract §6).
+func tooLarge(err error) error {
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Err != errTooLong {
+		return err
+	}
+	data, merr := json.Marshal(map[string]any{"error": mcpscope.FactsOf(e)})
+	if merr != nil {
+		return err
+	}
+	return &jsonrpc.Error{Code: codeTooLarge, Message: e.Error(), Data: data}
 }

@@ -3,7 +3,6 @@ package resource
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -41,7 +40,8 @@ func Add(server *mcp.Server, o Options) {
 			*p = standard
 		}
 	}
-	r := &resources{o}
+	r := &resources{Options: o, complete: new(mcp.ReadResourceResult)}
+	_ = json.Unmarshal([]byte(`{"resultType":"complete"}`), r.complete) // the field is unexported; what is written here is decoded
 	server.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: "path", Title: "A file or directory of a project", URITemplate: Template,
 		Description: "project is the id of a project. path is relative to it, with / between names, percent-encoded once; empty for the project itself. A directory reads as a JSON listing.",
@@ -50,24 +50,28 @@ func Add(server *mcp.Server, o Options) {
 }
 
 // resources is what all handlers share. Safe for concurrent use.
-type resources struct{ Options }
+type resources struct {
+	Options
+	complete *mcp.ReadResourceResult // the empty result of 2026-07-28
+}
 
 func (r *resources) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch req := req.(type) {
 		case *mcp.ReadResourceRequest:
-			if g, ours := Request(req); ours && g.Invalid != nil { // the SDK would not find a handler
-				return nil, r.Guard.Do(ctx, g, nil)
+			// Answered here, so that a URI that fits no template has its record, and because the SDK compiles each template
+			// for each read, which takes as long as the read.
+			if Ours(uriOf(req)) {
+				res, err := r.read(ctx, req)
+				if err != nil {
+					return nil, err
+				}
+				return result{res}, nil
 			}
-			res, err := next(ctx, method, req)
-			if read, ok := res.(*mcp.ReadResourceResult); ok && err == nil && Ours(uriOf(req)) {
-				return encoded(read), nil
-			}
-			return res, err
 		case *mcp.ListResourcesRequest:
 			return r.list(ctx, method, req, next)
 		case *mcp.CompleteRequest:
-			if res := r.complete(ctx, req); res != nil {
+			if res := r.completion(ctx, req); res != nil {
 				return res, nil
 			}
 		}
@@ -115,21 +119,4 @@ func (r *resources) inForce(ctx context.Context, req mcp.Request) mcpscope.Statu
 // badCursor refuses a cursor that does not lead on from anything that is approved now.
 func badCursor() error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor names nothing that is approved now; leave it out to begin with the first page"}
-}
-
-// codeTooLarge is the error of a file that may be read but is too long to be sent. It is outside what JSON-RPC and MCP
-// keep for themselves.
-const codeTooLarge = 413
-
-// tooLarge is the one refusal that has a text of its own: it is only given to who may read the file (contract §6).
-func tooLarge(err error, facts any) error {
-	var e *rootbound.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	data, merr := json.Marshal(map[string]any{"error": facts})
-	if merr != nil {
-		return err
-	}
-	return &jsonrpc.Error{Code: codeTooLarge, Message: e.Error(), Data: data}
 }

@@ -81,6 +81,11 @@ func TestProjectsAreResources(t *testing.T) {
 					if err != nil || len(templates.ResourceTemplates) != 1 || templates.ResourceTemplates[0].URITemplate != resource.Template {
 						t.Errorf("%+v, %v", templates, err)
 					}
+					for line := range strings.Lines(l.wire.sent()) {
+						if typed := strings.Contains(line, `"resultType":"complete"`); strings.Contains(line, `"contents":[`) && typed != (revision == modern) {
+							t.Errorf("resultType %t: %.200s", typed, line)
+						}
+					}
 					if !strings.Contains(l.wire.sent(), `"text":""`) {
 						t.Error("an empty text is left out")
 					}
