@@ -9,6 +9,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/cache"
 	"github.com/rootbound/rootbound/mcpfs/form"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -34,7 +35,8 @@ type Options struct {
 	Scope  *mcpscope.Scope // required; its middleware must be on the server too
 	Tools  Tools
 	Limits Limits
-	Desk   *patch.Desk // gives out and takes back plans; nil: one of this process, which shows no person anything
+	Desk   *patch.Desk  // gives out and takes back plans; nil: one of this process, which shows no person anything
+	Cache  *cache.Cache // of what reads found out; its Drop is to be told of what has ended. nil: nothing is kept
 
 	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
 	// enum. What a call may use is decided by its snapshot alone.
@@ -76,7 +78,7 @@ func (l Limits) filled() Limits {
 // other tools. Call it before the scope's middleware is added, which must stay outermost. Call changed when
 // Options.Projects gives other ids than before: clients that take tools/list_changed are told.
 func Add(server *mcp.Server, o Options) (changed func()) {
-	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools, desk: o.Desk}
+	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools, desk: o.Desk, cache: o.Cache}
 	if f.desk == nil {
 		f.desk = patch.NewDesk(patch.DeskOptions{})
 	}
@@ -96,6 +98,7 @@ type files struct {
 	limits Limits
 	tools  Tools
 	desk   *patch.Desk
+	cache  *cache.Cache
 }
 
 // call is one tools/call.

@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
@@ -74,7 +75,9 @@ func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 // text reads part of one file behind the guard.
 func (f *files) text(ctx context.Context, r guard.Request, part fileop.Part, limit int) (t fileop.Text, err error) {
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		t, err = fileop.ReadText(ctx, on, on.Info(), part, limit)
+		if t, err = fileop.ReadTextFrom(ctx, on, on.Info(), part, limit, f.cache.Marks(on)); err == nil {
+			f.cache.Keep(on, t.Marks)
+		}
 		return err
 	})
 	return t, err
@@ -101,7 +104,7 @@ func (f *files) readMedia(ctx context.Context, c call) (*wire.Reply, error) {
 			if m.Data == nil {
 				m.Data = []byte{} // an empty file has a blob, an empty one
 			}
-			out.Media = &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: resourceURI(on.Project().ID, on.Path()), MIMEType: m.MIME, Blob: m.Data}}
+			out.Media = &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: resource.URI(on.Project().ID, on.Path()), MIMEType: m.MIME, Blob: m.Data}}
 		}
 		return nil
 	})
@@ -117,25 +120,6 @@ func advise(err error, reason rootbound.Reason, next string) error {
 	known := *e
 	known.Next = next
 	return &known
-}
-
-// resourceURI names an object by its project and the path inside it: nothing of the host is in it.
-func resourceURI(project rootbound.RootID, path string) string {
-	return "rootbound://" + escapeURI(string(project), false) + "/" + escapeURI(path, true)
-}
-
-func escapeURI(s string, slash bool) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~", c) >= 0, c == '/' && slash:
-			b.WriteByte(c)
-		default:
-			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
-		}
-	}
-	return b.String()
 }
 
 func (f *files) info(ctx context.Context, c call) (*wire.Reply, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs"
+	"github.com/rootbound/rootbound/mcpfs/cache"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpfs/subscribe"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -45,6 +46,7 @@ type Options struct {
 	NoSlow        bool
 	Limits        mcpfs.Limits
 	Subscriptions int // of one session or listen; default 1,000
+	Cache         int // bytes kept of what reads found out, for each authority; 0: cache.DefaultBytes, negative: nothing is kept
 	TreeLimit     int // entries of a moved, copied or deleted tree; default 50,000
 
 	Sink    decision.Sink // closed by Close; nil: no record
@@ -74,6 +76,7 @@ type Service struct {
 	valve   valve
 	tools   mcpfs.Tools
 	relist  func()
+	kept    *cache.Cache
 	hub     *subscribe.Hub
 	unwatch func()
 
@@ -108,6 +111,9 @@ func New(o Options) (*Service, error) {
 		o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
 	}
 	g := guard.New(door)
+	if o.Cache >= 0 {
+		s.kept = cache.New(cache.Options{Bytes: o.Cache})
+	}
 	watching, unwatch := subscribe.Watching(watch.Options{})
 	s.hub, s.unwatch = subscribe.New(subscribe.Options{Watch: watching, Subscriptions: o.Subscriptions}), unwatch
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
@@ -126,7 +132,16 @@ func New(o Options) (*Service, error) {
 			return nil
 		},
 		Sink: o.Sink, Server: o.Server, Transport: o.Transport,
-		Mark: s.hub.Mark, Drop: s.hub.Drop,
+		Mark: func(id string, ended rootbound.Generation) {
+			s.kept.Drop(id, ended)
+			s.hub.Mark(id, ended)
+		},
+		Drop: func(old, next *authority.Snapshot) {
+			if old != nil {
+				s.kept.Drop(old.Authority, old.Generation)
+			}
+			s.hub.Drop(old, next)
+		},
 		Panic: func(id string, value any, _ []byte) {
 			o.Warn(fmt.Sprintf("Warning: a call failed inside the server (%s): %v", id, rootbound.Quote(fmt.Sprint(value))))
 		},
@@ -143,7 +158,7 @@ func New(o Options) (*Service, error) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches)})
+	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept})
 	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListTool: "list_directory"})
 	s.hub.Add(s.mcp, g, s.scope)
 	s.mcp.AddReceivingMiddleware(undeclared)

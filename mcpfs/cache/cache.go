@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
 )
@@ -101,7 +102,10 @@ func (c *Cache) Marks(on *guard.Target) []fileop.Mark {
 }
 
 // keyOf is the whole identity: anything less would let one scope answer for another.
-func keyOf(on *guard.Target) guard.Identity { return on.Identity() }
+func keyOf(on *guard.Target) guard.Identity {
+	key := on.Identity()
+	return key
+}
 
 // Keep adds what a read through the target found, if it may be kept.
 func (c *Cache) Keep(on *guard.Target, found []fileop.Mark) {
@@ -128,7 +132,7 @@ func (c *Cache) Keep(on *guard.Target, found []fileop.Mark) {
 	c.turn++
 	k.turn, k.marks = c.turn, merged(k.marks, found)
 	c.weigh(o, k.size())
-	// Drop comes after the mark: who is not stale here, with the lock held, is in time to be dropped.
+	// Drop comes after the generation has ended: who is not stale here, with the lock held, is in time to be dropped.
 	if on.Stale() != nil {
 		c.remove(o, e)
 	}
@@ -140,16 +144,23 @@ func (c *Cache) Keep(on *guard.Target, found []fileop.Mark) {
 	}
 }
 
-// Drop forgets all that is kept for an authority: for mcpscope.Options.Drop.
-func (c *Cache) Drop(authority string) {
+// Drop forgets what was kept for an authority up to and with a generation that has ended: for Mark and Drop of
+// mcpscope.Options. A Mark may be told when the next generation is there already, which it does not concern.
+func (c *Cache) Drop(authority string, ended rootbound.Generation) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if o := c.owners[authority]; o != nil {
-		c.held -= o.held
-		delete(c.owners, authority)
+	o := c.owners[authority]
+	if o == nil {
+		return
+	}
+	for e, next := o.used.Front(), (*list.Element)(nil); e != nil; e = next {
+		next = e.Next()
+		if e.Value.(*kept).key.Generation <= ended {
+			c.remove(o, e)
+		}
 	}
 }
 

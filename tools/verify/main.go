@@ -42,6 +42,7 @@ var guarantees = []string{
 	"G39",
 	"G40",
 	"G41",
+	"G42",
 	"G43",
 }
 
