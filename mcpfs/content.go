@@ -83,9 +83,7 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	if res.InParts > 0 {
 		out.Note(counted(res.InParts, "file has", "files have") + " lines that were searched in parts, since they are very long: a match of more than 32 KiB may be missed there")
 	}
-	if n := res.Unread.Count; n > 0 {
-		out.Note(counted(n, "ignore file was", "ignore files were") + " not read or had too many rules, and did not count")
-	}
+	noteUnread(out, res.Unread)
 	show.Unsearched(out, r.Path, res.Skipped, res.Skips)
 	return out, nil
 }

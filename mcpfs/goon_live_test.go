@@ -48,8 +48,8 @@ func lines(skip string) func(*gathered, string, map[string]any) {
 	not := regexp.MustCompile(skip)
 	return func(g *gathered, text string, _ map[string]any) {
 		for l := range strings.Lines(without(text) + "\n") {
-			if strings.TrimSpace(l) != "" && !not.MatchString(l) {
-				g.all += strings.TrimRight(l, "\n") + "\n"
+			if l = strings.TrimSuffix(l, "\n"); l != "" && !not.MatchString(l) {
+				g.all += l + "\n"
 			}
 		}
 	}
@@ -136,12 +136,13 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 		p := project(t, "p", rootbound.Full)
 		p.Deny = []string{"**/*denied*", "**/*denied*/**"}
 		projects := []rootbound.Project{p}
-		listed := ""
+		listed, allowed := "", ""
 		for i := range 17 {
 			projects = append(projects, project(t, fmt.Sprintf("other%02d", i), rootbound.ReadOnly))
 		}
 		for _, q := range projects {
 			listed += string(q.ID) + "\n"
+			allowed += q.Dir + "\n"
 		}
 		l := start(t, serve.Options{Projects: projects, Tools: form, Limits: mcpfs.Limits{Text: 300, List: 4, Tree: 6, Hits: 3}}, clientOptions{})
 
@@ -204,6 +205,8 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 			{"directory_tree", args{"path": "tree", "excludePatterns": []string{"i", "*.log", "*/*.log"}}, ignored, 3, nodes(below)},
 			{"search_files", args{"path": ".", "pattern": "flat/f*"}, "./" + strings.ReplaceAll(strings.TrimSuffix(found, "\n"), "\n", "\n./") + "\n", 5, lines(dropMark)},
 			{"search_content", args{"path": ".", "pattern": "needle", "include_ignored": true}, "./" + strings.ReplaceAll(strings.TrimSuffix(matched, "\n"), "\n", "\n./") + "\n", 4, lines(dropMark)},
+			{"search_files", args{"path": "tree", "pattern": "**/*", "gitignore": true}, strings.TrimPrefix(ignored, "tree\n"), 4, lines(dropMark)},
+			{"list_allowed_directories", args{}, allowed, 4, lines(`^Allowed directories:$`)},
 			{"list_projects", args{}, listed, 4, func(g *gathered, _ string, s map[string]any) {
 				for _, p := range s["projects"].([]any) {
 					g.all += p.(map[string]any)["id"].(string) + "\n"
@@ -228,6 +231,9 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 
 		tested := map[string]bool{}
 		for _, c := range cases {
+			if c.tool == "list_allowed_directories" && form == mcpfs.Project {
+				continue // no such tool
+			}
 			tested[c.tool] = true
 			t.Run(fmt.Sprintf("%s/%s%v", form, c.tool, c.args), func(t *testing.T) { goOn(t, l, form, c) })
 		}
@@ -256,7 +262,7 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 func shaped(form mcpfs.Tools, tool string, a args) args {
 	out := maps.Clone(a)
 	if form == mcpfs.Classic {
-		if tool != "list_projects" && tool != "scope_status" {
+		if !strings.Contains("list_projects scope_status list_allowed_directories", tool) {
 			out["root"] = "p"
 		}
 		return out
@@ -273,7 +279,7 @@ func shaped(form mcpfs.Tools, tool string, a args) args {
 		delete(e, "path")
 		out["edits"] = []args{e}
 	}
-	if tool != "list_projects" && tool != "scope_status" {
+	if !strings.Contains("list_projects scope_status list_allowed_directories", tool) {
 		out["project_id"] = "p"
 	}
 	return out

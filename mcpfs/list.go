@@ -78,6 +78,7 @@ func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
 }
 
 func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
+	after := rootbound.RootID(c.cursor())
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -94,11 +95,29 @@ func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
 		Path   string           `json:"path"`
 		Rights []string         `json:"rights"`
 	}
+	page := st.Grants
+	if after != "" {
+		at := 0
+		for at < len(page) && page[at].ID != after {
+			at++
+		}
+		if at == len(page) {
+			c.Fail("names no directory that is approved now; leave it out to begin with the first page", "cursor")
+			return nil, c.Err()
+		}
+		page = page[at+1:]
+	}
 	out := &wire.Reply{Text: "Allowed directories:\n"}
 	dirs := []directory{}
-	for i, g := range st.Grants {
+	for i, g := range page {
 		if i > 0 {
 			out.Text += "\n"
+		}
+		if i == f.limits.List {
+			next := show.Cursor(string(page[i-1].ID))
+			out.Text += fmt.Sprintf("[cut after %d directories; go on with cursor: %s]", i, next)
+			out.Cut, out.Next = true, map[string]any{"cursor": next}
+			break
 		}
 		path := show.Path(g.Shown)
 		out.Text += path

@@ -15,7 +15,7 @@ import (
 
 func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
-	pattern, exclude, cursor := c.Text("pattern", true), c.Texts("excludePatterns", false, 0), c.cursor()
+	pattern, exclude, cursor, byIgnores := c.Text("pattern", true), c.Texts("excludePatterns", false, 0), c.cursor(), c.Truth("gitignore")
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -30,8 +30,15 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	progress := c.progress(ctx)
 	defer progress.stop()
 	var res search.Result
+	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		res, err = search.Files(ctx, on, p, search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step})
+		o := search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step}
+		if o.Ignores, err = ignores(on, byIgnores); err != nil {
+			return err
+		}
+		if res, err = search.Files(ctx, on, p, o); err == nil {
+			unread = o.Ignores.Unread()
+		}
 		return err
 	})
 	if err != nil {
@@ -57,8 +64,23 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		out.Note("nothing closes a bracket or brace of the pattern, so it stands for itself; write \\[ if that is meant")
 	}
 	out.Text = b.String()
+	noteUnread(out, unread)
 	show.Skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
 	return out, nil
+}
+
+// ignores goes along with a walk where a call wants ignore files to count; else nil.
+func ignores(on *guard.Target, wanted bool) (*search.Ignores, error) {
+	if !wanted {
+		return nil, nil
+	}
+	return search.NewIgnores(on)
+}
+
+func noteUnread(out *wire.Reply, u search.Unread) {
+	if u.Count > 0 {
+		out.Note(counted(u.Count, "ignore file was", "ignore files were") + " not read or had too many rules, and did not count; the first of them " + rootbound.Quote(show.Path(u.Paths[0])))
+	}
 }
 
 // badPattern completes a refusal that never came to the guard; its path is the pattern, which is what was wrong.

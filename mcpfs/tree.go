@@ -40,15 +40,15 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	var t fileop.Tree
 	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		var ignores *search.Ignores
-		if byIgnores {
-			if ignores, err = search.NewIgnores(on); err != nil {
-				return err
-			}
-			o.Along = ignores.Course
+		by, err := ignores(on, byIgnores)
+		if err != nil {
+			return err
 		}
-		if t, err = fileop.Grow(ctx, on, o); err == nil && byIgnores {
-			unread = ignores.Unread()
+		if by != nil {
+			o.Along = by.Course
+		}
+		if t, err = fileop.Grow(ctx, on, o); err == nil {
+			unread = by.Unread()
 		}
 		return err
 	})
@@ -58,9 +58,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	text, used := show.Tree(t.Nodes, f.limits.treeLen)
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)
-	if unread.Count > 0 {
-		out.Note(fmt.Sprintf("%d ignore files could not be honoured, the first of them %s", unread.Count, rootbound.Quote(show.Path(unread.Paths[0]))))
-	}
+	noteUnread(out, unread)
 	f.cutTree(c, out, r.Path, t, used, o.Depth)
 	return out, nil
 }

@@ -18,7 +18,7 @@ const MaxSkips = 20
 
 // Walker visits what lies below a directory, depth first in byte order of names: *guard.Target and *beneath.Object.
 type Walker interface {
-	Walk(ctx context.Context, visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error
+	Tour(ctx context.Context, c beneath.Course) error
 }
 
 // Hit is one entry that matches.
@@ -33,6 +33,7 @@ type Options struct {
 	Limit   int      // hits of a page; 0: DefaultHits
 	Cursor  string   // Next of the page before; empty: the first
 	Step    func()   // told of every entry that is looked at; nil: nobody
+	Ignores *Ignores // leaves out what ignore files say; nil: nothing is left out by them
 }
 
 // Result is one page of hits, in the order of a depth-first walk by name bytes.
@@ -56,7 +57,7 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 	byName := p.lastNameOnly()
 	plain := o.Exclude.None() && o.Cursor == ""
 	anchored := p.anchored()
-	err := w.Walk(ctx, func(n *beneath.Node) (beneath.Step, error) {
+	c := beneath.Course{Visit: func(n *beneath.Node) (beneath.Step, error) {
 		r.Visited++
 		if o.Step != nil {
 			o.Step()
@@ -95,12 +96,15 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 		}
 		r.Hits = append(r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
 		return next, nil
-	}, func(rel string, _ error) {
+	}, Failed: func(rel string, _ error) {
 		if r.Skips++; len(r.Skipped) < MaxSkips {
 			r.Skipped = append(r.Skipped, rel)
 		}
-	})
-	if err != nil {
+	}}
+	if o.Ignores != nil {
+		c = o.Ignores.Course(c)
+	}
+	if err := w.Tour(ctx, c); err != nil {
 		return Result{}, failed(err)
 	}
 	return r, nil

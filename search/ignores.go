@@ -126,8 +126,13 @@ func (x *Ignores) OutName(name string, dir bool) bool {
 	return l.stack != nil && l.stack.MatchName(l.dir, name, dir)
 }
 
-// Unread tells of files that could not be honoured so far.
-func (x *Ignores) Unread() Unread { return x.unread }
+// Unread tells of files that could not be honoured so far; nil knows of none.
+func (x *Ignores) Unread() Unread {
+	if x == nil {
+		return Unread{}
+	}
+	return x.unread
+}
 
 func (x *Ignores) list(dir, name string, open func(string) (*beneath.Object, error)) (*ignore.List, error) {
 	return x.listAt(func() string { return dir }, name, open)

@@ -109,14 +109,14 @@ func classicTable() []Tool {
 				overwriteField, parentsField, rootField},
 			Description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists there stays unless overwrite is set." + pathRules},
 		{Name: "search_files", Title: "Search Files", Op: rootbound.OpSearch, Reads: true,
-			In:          []Field{pathField, must("pattern", `{"type":"string","description":"Glob on what lies below that directory: *.go is its top level, **/*.go every level"}`), excludeField, cursorField, rootField},
+			In:          []Field{pathField, must("pattern", `{"type":"string","description":"Glob on what lies below that directory: *.go is its top level, **/*.go every level"}`), excludeField, gitignoreField, cursorField, rootField},
 			Out:         []Field{cutOut, nextOut, skippedOut, noteOut},
 			Description: "Finds files and directories whose path matches a glob (*, **, ?, classes, braces), hidden ones too, sorted. An exclude pattern that matches a directory leaves out all of it." + pathRules + bound},
 		{Name: "get_file_info", Title: "Get File Info", Op: rootbound.OpStat, Reads: true, In: []Field{pathField, rootField}, Out: []Field{versionOut},
 			Description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},
-		{Name: "list_allowed_directories", Title: "List Allowed Directories", Op: rootbound.OpList, ClassicOnly: true, Reads: true,
+		{Name: "list_allowed_directories", Title: "List Allowed Directories", Op: rootbound.OpList, ClassicOnly: true, Reads: true, In: []Field{cursorField},
 			Out: []Field{may("directories", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"path":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}}},`+
-				`"required":["id","path","rights"],"additionalProperties":false}}`), noteOut},
+				`"required":["id","path","rights"],"additionalProperties":false}}`), cutOut, nextOut, noteOut},
 			Description: "Lists the directories that are approved now. Absolute paths must begin with one of them; their ids can be sent as root. The client's roots may change this list at any time."},
 	}
 }
