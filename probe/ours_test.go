@@ -92,8 +92,8 @@ func TestOursHolds(t *testing.T) {
 	})
 	one := ours(t, "--allow-delete")
 	one.Env = []string{"GOMAXPROCS=1"}
-	for range 3 {
-		t.Run("one-processor", func(t *testing.T) { holds(t, one, probe.Options{}, 300) })
+	for n := range 3 {
+		t.Run("one-processor-"+strconv.Itoa(n+1), func(t *testing.T) { holds(t, one, probe.Options{}, 300) })
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -79,10 +81,14 @@ func (w *World) Remove() error {
 	return os.RemoveAll(w.Dir)
 }
 
-// Fill replaces names in braces by the world's directories, {hex:DIGITS} by bytes and {times:N:TEXT} by repetition.
+// inURI is a directory in a file URI, with what stands before it.
+var inURI = regexp.MustCompile(`file:[^{}"\s]*\{(app|docs|ws|out|home|cwd|w)\}`)
+
+// Fill replaces names in braces by the world's directories, encoded in a file URI, {hex:DIGITS} by bytes and {times:N:TEXT}
+// by repetition.
 func (w *World) Fill(s string) string {
-	s = strings.NewReplacer("{app}", w.Dir+"/ws/app", "{docs}", w.Dir+"/ws/docs", "{ws}", w.Dir+"/ws", "{out}", w.Dir+"/out",
-		"{home}", w.Dir+"/home", "{cwd}", w.Dir+"/cwd", "{w}", w.Dir).Replace(s)
+	s = inURI.ReplaceAllStringFunc(s, func(m string) string { return dirs((&url.URL{Path: w.Dir}).EscapedPath()).Replace(m) })
+	s = dirs(w.Dir).Replace(s)
 	s = replace(s, "{hex:", func(digits string) string {
 		b, _ := hex.DecodeString(digits)
 		return string(b)
@@ -92,6 +98,11 @@ func (w *World) Fill(s string) string {
 		n, _ := strconv.Atoi(count)
 		return strings.Repeat(text, n)
 	})
+}
+
+func dirs(top string) *strings.Replacer {
+	return strings.NewReplacer("{app}", top+"/ws/app", "{docs}", top+"/ws/docs", "{ws}", top+"/ws", "{out}", top+"/out",
+		"{home}", top+"/home", "{cwd}", top+"/cwd", "{w}", top)
 }
 
 func replace(s, open string, by func(string) string) string {
