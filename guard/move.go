@@ -48,7 +48,7 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	kind := t.src.Mode.Type()
 	if kind == 0 {
-		return nil
+		return t.tree().Fits(t.src)
 	}
 	if kind&fs.ModeSymlink != 0 {
 		// inside before and after, or the move would make or keep a way out

@@ -92,7 +92,7 @@ func (j *Judge) entry(t *Tree, n *beneath.Node) error {
 			return t.AtDest(j.Rule(r))
 		}
 	}
-	if t.Op == rootbound.OpMove && !j.Law.own.Any() || t.Aside && !dir {
+	if t.Op == rootbound.OpMove && !j.Law.own.Any() && t.bound() == 0 || t.Aside && !dir {
 		return nil
 	}
 	return j.stands(t, n)
@@ -124,8 +124,26 @@ func (j *Judge) stands(t *Tree, n *beneath.Node) error {
 				return refuse(rootbound.ProjectInside, "")
 			}
 		}
+	case rootbound.OpMove:
+		return t.Fits(i)
 	case rootbound.OpCopy:
 		return j.Copyable(t, i, n.Name())
+	}
+	return nil
+}
+
+// bound is how large a file may be where a move brings it; 0: no bound. A move inside a project writes nothing.
+func (t *Tree) bound() int64 {
+	if t.To.Project == nil || t.From.Project == t.To.Project {
+		return 0
+	}
+	return t.To.Project.MaxWrite
+}
+
+// Fits refuses a file that is too large for the project it moves to.
+func (t *Tree) Fits(i beneath.Info) error {
+	if max := t.bound(); max > 0 && i.Mode.IsRegular() && i.Size > max {
+		return t.AtDest(refuse(rootbound.TooLarge, "max_write of the project"))
 	}
 	return nil
 }
