@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +24,10 @@ const (
 	maxPlans = 64
 	maxBytes = 32 << 20
 )
+
+// Share is how many plans of one authority may wait for a person at once. A store of Pending plans is shared by all servers of
+// a user; one session must not leave the others without room.
+const Share = 16
 
 // Pending keeps plans that wait for a person, where another process of the same user finds them. Safe for concurrent use.
 type Pending interface {
@@ -50,6 +57,7 @@ type Desk struct {
 	held  map[string]held
 	ids   map[string]string // id → nonce
 	bytes int
+	laid  map[string]map[string]time.Time // authority → ids of plans that are out for a person → until when
 }
 
 type held struct {
@@ -70,7 +78,7 @@ func NewDesk(o DeskOptions) *Desk {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Desk{o: o, held: map[string]held{}, ids: map[string]string{}}
+	return &Desk{o: o, held: map[string]held{}, ids: map[string]string{}, laid: map[string]map[string]time.Time{}}
 }
 
 // Issued is what a proposal is answered with.
@@ -107,10 +115,7 @@ func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
 	out.Waits, out.Asks = project.ProposeWrites || !whole, project.ProposeWrites && whole
 	// A project that is a client's root exists in its session only: no other process could apply the plan.
 	if out.Waits && d.o.Pending != nil && use.Snapshot().Mode != authority.Client {
-		body, err := p.Encode()
-		if err == nil {
-			err = d.o.Pending.Put(p.ID, p.Expires, body)
-		}
+		err := d.lay(use.Snapshot().Authority, p)
 		switch {
 		case rootbound.ReasonOf(err) != "":
 			return Issued{}, told(err, Request{Root: string(p.Project)})
@@ -121,6 +126,62 @@ func (d *Desk) Issue(ctx context.Context, p *Plan) (Issued, error) {
 	}
 	d.keep(p, out)
 	return out, nil
+}
+
+// lay lays a plan out for a person, within the share of its authority. limit_reached: the share is used up, or all room is.
+func (d *Desk) lay(by string, p *Plan) error {
+	waiting := d.reserve(by, p)
+	if waiting != nil { // a person may have applied or rejected some of them since
+		for _, id := range waiting {
+			if !d.o.Pending.Has(id) {
+				d.release(by, id)
+			}
+		}
+		waiting = d.reserve(by, p)
+	}
+	if waiting != nil {
+		return &rootbound.Error{Reason: rootbound.LimitReached, Detail: fmt.Sprintf("%d plans of this session wait for a person already", len(waiting)), Retryable: true,
+			Next: "Ask the person to apply or reject some of them with rootbound patch, or wait until they expire."}
+	}
+	body, err := p.Encode()
+	if err == nil {
+		err = d.o.Pending.Put(p.ID, p.Expires, body)
+	}
+	if err != nil {
+		d.release(by, p.ID)
+	}
+	return err
+}
+
+// reserve counts a plan among those of its authority, or lists the ids that use its share up.
+func (d *Desk) reserve(by string, p *Plan) (full []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.o.Now()
+	for by, ids := range d.laid {
+		for id, until := range ids {
+			if !now.Before(until) {
+				delete(ids, id)
+			}
+		}
+		if len(ids) == 0 {
+			delete(d.laid, by)
+		}
+	}
+	if len(d.laid[by]) >= Share {
+		return slices.Collect(maps.Keys(d.laid[by]))
+	}
+	if d.laid[by] == nil {
+		d.laid[by] = map[string]time.Time{}
+	}
+	d.laid[by][p.ID] = p.Expires
+	return nil
+}
+
+func (d *Desk) release(by, id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.laid[by], id)
 }
 
 // claims are what a token for p binds when use asks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority/token"
@@ -78,15 +79,69 @@ func (p *Plan) files() []File {
 	return out
 }
 
+// raw is a text that keeps its bytes in JSON, where they are no UTF-8 too: a name on the disk may hold any.
+type raw string
+
+type rawBytes struct {
+	Bytes []byte `json:"bytes"`
+}
+
+func (r raw) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(r)) {
+		return json.Marshal(string(r))
+	}
+	return json.Marshal(rawBytes{[]byte(r)})
+}
+
+func (r *raw) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		var v rawBytes
+		err := json.Unmarshal(b, &v)
+		*r = raw(v.Bytes)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(r))
+}
+
+// stored is a plan as a store has it; its own fields go before those of the plan.
+type stored struct {
+	*Plan
+	Diff  raw          `json:"diff"`
+	Files []storedFile `json:"files"`
+}
+
+type storedFile struct {
+	*Planned
+	Path raw `json:"path"`
+}
+
 // Encode writes a plan for a store of Pending plans.
-func (p *Plan) Encode() ([]byte, error) { return json.Marshal(p) }
+func (p *Plan) Encode() ([]byte, error) {
+	s := stored{Plan: p, Diff: raw(p.Diff)}
+	for i := range p.Files {
+		s.Files = append(s.Files, storedFile{&p.Files[i], raw(p.Files[i].Path)})
+	}
+	return json.Marshal(s)
+}
 
 // Decode reads what Encode wrote. The store vouches for the bytes; a plan that does not match its own digest is refused
 // all the same.
 func Decode(b []byte) (*Plan, error) {
 	p := &Plan{}
-	if err := json.Unmarshal(b, p); err != nil {
+	s := stored{Plan: p}
+	if err := json.Unmarshal(b, &s); err != nil {
 		return nil, err
+	}
+	if s.Plan == nil {
+		return nil, errors.New("patch: not a whole plan")
+	}
+	p.Diff = string(s.Diff)
+	for _, f := range s.Files {
+		if f.Planned == nil {
+			return nil, errors.New("patch: not a whole plan")
+		}
+		f.Planned.Path = string(f.Path)
+		p.Files = append(p.Files, *f.Planned)
 	}
 	if p.Nonce == "" || p.ID == "" || len(p.Files) == 0 || p.digest() != p.Digest {
 		return nil, errors.New("patch: not a whole plan")
