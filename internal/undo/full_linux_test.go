@@ -17,9 +17,17 @@ import (
 )
 
 // TestFullDisks: where the project's disk or the state directory's is full, a change is refused before anything changed.
-func TestFullDisks(t *testing.T) {
+func TestFullDisks(t *testing.T) { namespaced(t, "full") }
+
+// TestUndoThroughAnotherMount: what was moved into the store comes back where its place is reached through another mount by
+// then, and no rename leads there.
+func TestUndoThroughAnotherMount(t *testing.T) { namespaced(t, "bound") }
+
+// namespaced runs a part of this program in a mount namespace of its own.
+func namespaced(t *testing.T, part string) {
+	t.Helper()
 	tmp := t.TempDir()
-	cmd := childCommand("/proc/self/exe", nil, "full", tmp, tmp+"/state")
+	cmd := childCommand("/proc/self/exe", nil, part, tmp, tmp+"/state")
 	cmd.Args = cmd.Args[:1]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if os.Geteuid() != 0 {
@@ -38,6 +46,64 @@ func TestFullDisks(t *testing.T) {
 	default:
 		t.Errorf("%v %s", err, out)
 	}
+}
+
+// bound deletes with the project on the store's mount, and takes it back with a mount between.
+func bound(tmp, stateDir string) error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	h, err := furnish(tmp, stateDir, Options{})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.dir+"/d/sub", 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"/f", "/d/sub/f"} {
+		if err := os.WriteFile(h.dir+name, []byte(name), 0o640); err != nil {
+			return err
+		}
+	}
+	ctx, done, err := h.enter()
+	if err != nil {
+		return err
+	}
+	h.ctx = ctx
+	var ids []string
+	for _, name := range []string{"f", "d"} {
+		id, err := h.delete(name)
+		if err != nil {
+			done()
+			return err
+		}
+		ids = append(ids, id)
+	}
+	done()
+	if err := syscall.Mount(h.dir, h.dir, "", syscall.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	if ctx, done, err = h.enter(); err != nil {
+		return err
+	}
+	defer done()
+	for _, id := range ids {
+		if _, _, err := h.s.Restore(ctx, h.g, h.projects, id); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"/f", "/d/sub/f"} {
+		if b, err := os.ReadFile(h.dir + name); err != nil || string(b) != name {
+			return fmt.Errorf("%s: %q, %v", name, b, err)
+		}
+		if st, err := os.Stat(h.dir + name); err != nil || st.Mode() != 0o640 {
+			return fmt.Errorf("%s: %v, %v", name, st.Mode(), err)
+		}
+	}
+	if left, err := os.ReadDir(stateDir + "/undo/data"); err != nil || len(left) != 0 {
+		return fmt.Errorf("the store still holds %v, %v", left, err)
+	}
+	return nil
 }
 
 // full runs in a mount namespace of its own.

@@ -84,8 +84,13 @@ func (s *Store) entryOf(l guard.Loss) entry {
 // takes reports whether what is lost can be renamed into the store: it lies on the store's file system, on the same mount,
 // and has no other name.
 func (s *Store) takes(l guard.Loss) bool {
-	dir, ours := l.At.Key().Dir, s.data.Info().ID
-	return moves && dir.Dev == ours.Dev && dir.Mount == ours.Mount && (l.Old.Mode.IsDir() || l.Old.Links < 2)
+	return moves && s.beside(l.At) && (l.Old.Mode.IsDir() || l.Old.Links < 2)
+}
+
+// beside reports whether an entry is reached through the store's own mount, so that a rename can lead from one to the other.
+func (s *Store) beside(at *beneath.Entry) bool {
+	dir, ours := at.Key().Dir, s.data.Info().ID
+	return dir.Dev == ours.Dev && dir.Mount == ours.Mount
 }
 
 // begin makes the record.

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	if len(f) != 3 {
 		os.Exit(m.Run())
 	}
-	do := map[string]func(tmp, stateDir string) error{"apply": child, "full": full}[f[0]]
+	do := map[string]func(tmp, stateDir string) error{"apply": child, "full": full, "bound": bound}[f[0]]
 	if err := do(f[1], f[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)

@@ -276,12 +276,13 @@ func (b *back) bring(ctx context.Context, e *entry) error {
 	r := guard.Request{Op: rootbound.OpCreate, Root: string(e.Project), Path: string(e.Path), Contained: true, Parents: true, Recursive: was.Mode.IsDir()}
 	return b.g.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
 		to, from := on.Entry(), at
+		copied := e.Copied || !b.s.beside(to) // what was moved into the store may be reached through another mount today
 		if was.Mode.IsDir() { // by the rules of now, and whatever came into it since
 			if err := on.Tree(ctx, at, nil); err != nil {
 				return err
 			}
 		}
-		if e.Copied {
+		if copied {
 			tmp, err := to.Beside()
 			if err != nil {
 				return err
@@ -298,7 +299,7 @@ func (b *back) bring(ctx context.Context, e *entry) error {
 		}
 		err := on.Commit(func() error { return from.Rename(to, was.ID, false) })
 		if err != nil {
-			if e.Copied {
+			if copied {
 				drop(from)
 			}
 			return err
