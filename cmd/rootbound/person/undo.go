@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +28,7 @@ func undoCommand(w setting.World) *cobra.Command {
 		Use: "undo [ID]", Short: "Take a change back, or list what can be taken back",
 		Long: `Takes one change back: what it replaced or deleted stands in its place again, and what it made is gone. It is done by the
 rights and rules of the configuration, recorded, and done as a whole or not at all: if a file is not what the change left any
-more, nothing is changed and the file is named. Changes are kept for as long as undo.max_size, undo.keep and undo.entries
+more, nothing is changed and the file is named. Where a project says writes: propose it needs a terminal, for a person agrees. Changes are kept for as long as undo.max_size, undo.keep and undo.entries
 allow.
 ` + setting.ExitHelp,
 		Example: `  rootbound undo --list --config rootbound.yaml
@@ -107,12 +109,33 @@ func describe(c undo.Change) string {
 }
 
 func printJSON(w setting.World, v any) error {
-	e := json.NewEncoder(w.Out)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		_, err = w.Out.Write(append(plain(b), '\n'))
+	}
+	if err != nil {
 		return setting.Failed("%s", setting.Text(err))
 	}
 	return nil
+}
+
+// plain escapes in JSON what a person's screen would not show, or show as something else.
+func plain(b []byte) []byte {
+	out := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == '\n' || !rootbound.Hidden(r):
+			out = append(out, b[:n]...)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		b = b[n:]
+	}
+	return out
 }
 
 // takeBack takes a change back with the authority of the configuration: whoever may start this program may.
@@ -147,11 +170,16 @@ func takeBack(ctx context.Context, s *setting.Settings, w setting.World, id stri
 	}
 	defer use.Release()
 	use.Origin = &rootbound.Origin{Transport: "memory", ClientName: "rootbound undo", ClientVersion: setting.Version()}
-	use.Agreed = authority.AtTerminal
+	if w.Terminal() { // whoever named the change there agreed to what is done; a program did not
+		use.Agreed = authority.AtTerminal
+	}
 	ctx, end := authority.With(ctx, use)
 	defer end()
 	g := guard.New(guard.Options{Sink: s.Options.Sink, Server: s.Options.Server, Locks: s.Options.Locks, Journal: s.Options.Journal, Keep: s.Options.Keep, Own: s.Options.Own, TreeLimit: s.Options.TreeLimit})
 	done, again, err := h.Undo.Restore(ctx, g, s.Projects, id)
+	if err != nil && use.Agreed == "" && rootbound.ReasonOf(err) == rootbound.RightMissing && strings.Contains(err.Error(), "writes: propose") {
+		return setting.Misused("stdin is not a terminal: where writes: propose, a change is taken back by a person")
+	}
 	if err != nil {
 		return setting.Failed("%s", setting.Text(err))
 	}
