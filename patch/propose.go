@@ -53,7 +53,7 @@ func Propose(ctx context.Context, g *guard.Guard, r Request) (*Plan, error) {
 	if r.Limit <= 0 {
 		r.Limit = fileop.DefaultEdit
 	}
-	d := &drafting{g: g, r: r, plan: &Plan{Made: time.Now()}, seen: map[string]bool{}, objects: map[Object]bool{}}
+	d := &drafting{g: g, r: r, plan: &Plan{Made: time.Now()}, seen: map[string]bool{}, above: map[string]bool{}, objects: map[Object]bool{}}
 	if use.Origin != nil {
 		d.plan.Client = use.Origin.ClientName
 	}
@@ -114,6 +114,7 @@ type drafting struct {
 	shown   strings.Builder
 	after   int64
 	seen    map[string]bool
+	above   map[string]bool // names that a file of the plan lies below
 	objects map[Object]bool
 }
 
@@ -207,6 +208,18 @@ func (d *drafting) add(f found, after []byte, gone bool, exec *bool) error {
 		return refuse(rootbound.ArgumentInvalid, "the same file twice", "Put everything that is to happen to one file together.")
 	}
 	d.seen[f.path] = true
+	below := d.above[f.path]
+	for at := f.path; ; {
+		up := strings.LastIndexByte(at, '/')
+		if up < 0 {
+			break
+		}
+		at = at[:up]
+		d.above[at], below = true, below || d.seen[at]
+	}
+	if below { // one step makes all of it: neither can wait until the other is gone
+		return refuse(rootbound.ArgumentInvalid, "a file, and another one below its name", "Let each name be a file or a directory, and propose what replaces one by the other after the first is applied.")
+	}
 	if f.exists {
 		d.objects[f.object] = true
 	}

@@ -277,7 +277,7 @@ func (b *back) bring(ctx context.Context, e *entry) error {
 	return b.g.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
 		to, from := on.Entry(), at
 		copied := e.Copied || !b.s.beside(to) // what was moved into the store may be reached through another mount today
-		if was.Mode.IsDir() { // by the rules of now, and whatever came into it since
+		if was.Mode.IsDir() {                 // by the rules of now, and whatever came into it since
 			if err := on.Tree(ctx, at, nil); err != nil {
 				return err
 			}
