@@ -75,7 +75,9 @@ func (p *Place) Open(rel string, how How) (*Object, error) {
 }
 
 // Above opens the directory that the first n components of the place's path lead to (0: the root), through no link.
-func (p *Place) Above(n int) (*Object, error) {
+func (p *Place) Above(n int) (*Object, error) { return p.open(p.above(n), Handle) }
+
+func (p *Place) above(n int) string {
 	at := 0
 	for ; n > 0 && at < len(p.at.Path); n-- {
 		i := strings.IndexByte(p.at.Path[at+1:], '/')
@@ -85,7 +87,7 @@ func (p *Place) Above(n int) (*Object, error) {
 		}
 		at += 1 + i
 	}
-	return p.open(p.at.Path[:at], Handle)
+	return p.at.Path[:at]
 }
 
 func (p *Place) open(path string, how How) (*Object, error) {
@@ -102,3 +104,52 @@ func (p *Place) open(path string, how How) (*Object, error) {
 
 // Close gives the root back. Once.
 func (p *Place) Close() { p.set.root(p.at.Root).Release() }
+
+// Look is a directory that was resolved anew, and an entry of it. It holds the directory until Close.
+type Look struct {
+	At   Ref
+	Mark int // as Object.Mark
+	Dir  Info
+
+	Name  string // "": of no entry
+	Entry Info   // the entry itself, a link too
+	Gone  bool   // there is none
+
+	held hold
+}
+
+// Look opens the directory at rel below the place, from the root and through no link, and looks at an entry of it if name
+// is not empty. Errors are those of Open.
+func (p *Place) Look(rel, name string) (l Look, err error) {
+	path := p.at.Path
+	if rel != "" {
+		path = join(path, rel)
+	}
+	return p.look(path, name)
+}
+
+// LookAbove is Look at the directory that Above opens.
+func (p *Place) LookAbove(n int, name string) (Look, error) { return p.look(p.above(n), name) }
+
+// slowly is look by way of an Object.
+func (p *Place) slowly(path, name string) (l Look, err error) {
+	o, err := p.open(path, Handle)
+	if err != nil {
+		return l, err
+	}
+	l = Look{At: o.at, Mark: o.mark, Dir: o.info, Name: name, held: hold{object: o}}
+	if name != "" {
+		var e *Entry
+		if e, err = o.Entry(name); err == nil {
+			l.Entry, err = e.Lstat()
+			e.Close()
+		}
+		if l.Gone = rootbound.ReasonOf(err) == rootbound.NotFound; l.Gone {
+			err = nil
+		}
+	}
+	if err != nil {
+		l.Close()
+	}
+	return l, err
+}

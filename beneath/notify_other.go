@@ -39,3 +39,14 @@ func (n *Notifier) AddTree(context.Context, *Object, func(id WatchID, dir Object
 
 // Next refuses.
 func (n *Notifier) Next(func(Notice)) error { return noNotifier() }
+
+type hold struct{ object *Object }
+
+// Close gives the directory up.
+func (l *Look) Close() {
+	if l.held.object != nil {
+		l.held.object.Close()
+	}
+}
+
+func (p *Place) look(path, name string) (Look, error) { return p.slowly(path, name) }

@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/rootbound/rootbound/beneath"
 	"golang.org/x/sys/unix"
@@ -123,17 +121,18 @@ func BenchmarkMemory(b *testing.B) {
 		}
 		return rss, peak
 	}
-	var idle, bare, ours, top []float64
+	var idle, bare, ours, top, bareTop []float64
 	for b.Loop() {
 		i, _ := measure("idle")
-		r, _ := measure("bare")
+		r, q := measure("bare")
 		o, p := measure("ours")
-		idle, bare, ours, top = append(idle, i), append(bare, r), append(ours, o), append(top, p)
+		idle, bare, ours, top, bareTop = append(idle, i), append(bare, r), append(ours, o), append(top, p), append(bareTop, q)
 	}
 	b.ReportMetric(median(ours)/median(bare), "ratio")
 	b.ReportMetric(median(bare), "bare-KiB")
 	b.ReportMetric(median(ours), "ours-KiB")
 	b.ReportMetric(median(top), "ours-peak-KiB")
+	b.ReportMetric(median(bareTop), "bare-peak-KiB")
 	b.ReportMetric(median(idle), "idle-KiB")
 }
 
@@ -141,66 +140,3 @@ func median(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
 }
-
-// BenchmarkLatency compares the time from a write to the call of a watch's function with that from a write to the return
-// of a bare read of inotify.
-func BenchmarkLatency(b *testing.B) {
-	w := newWorldB(b)
-	w.do("file ws/a/b/c/d/f 1", "file ws/e/f 1")
-	in, err := New(Options{Window: -1})
-	must(b, err)
-	defer in.Close()
-	told := make(chan time.Time, 1024)
-	o := w.open("")
-	x, err := in.Add(context.Background(), o, true, nil, func(Event) { told <- time.Now() })
-	must(b, err)
-	defer x.Close()
-	bare, err := unix.InotifyInit1(unix.IN_CLOEXEC)
-	must(b, err)
-	_, err = unix.InotifyAddWatch(bare, w.dir+"/out", unix.IN_MODIFY|unix.IN_CLOSE_WRITE)
-	must(b, err)
-	raw := make(chan time.Time, 1024)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		buf := make([]byte, 4096)
-		for {
-			n, err := unix.Read(bare, buf)
-			if err != nil || n <= 0 {
-				return
-			}
-			select {
-			case raw <- time.Now():
-			default:
-				return
-			}
-		}
-	}()
-	inside, err := os.OpenFile(w.dir+"/ws/a/b/c/d/f", os.O_WRONLY, 0)
-	must(b, err)
-	defer inside.Close()
-	outside, err := os.OpenFile(w.dir+"/out/f", os.O_WRONLY, 0)
-	must(b, err)
-	defer outside.Close()
-	one := func(f *os.File, c chan time.Time) float64 {
-		start := time.Now()
-		_, err := f.WriteAt([]byte(strconv.Itoa(b.N)), 0)
-		must(b, err)
-		return float64((<-c).Sub(start))
-	}
-	var rival, ours []float64
-	for b.Loop() {
-		for range 20 {
-			rival = append(rival, one(outside, raw))
-			time.Sleep(time.Millisecond)
-			ours = append(ours, one(inside, told))
-			time.Sleep(time.Millisecond)
-		}
-	}
-	b.ReportMetric(median(ours)/median(rival), "ratio")
-	b.ReportMetric(median(rival), "bare-ns")
-	b.ReportMetric(median(ours), "ours-ns")
-	close(told)
-}
-
-func newWorldB(b *testing.B) *world { return newWorld(b) }

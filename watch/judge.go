@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -37,16 +38,11 @@ func (x *Watch) take(n beneath.Notice) {
 	case x.name != "" && n.Name != x.name:
 		return
 	}
-	d, err := x.resolve(k)
-	if err != nil {
-		return
-	}
-	defer d.Close()
 	x.lastSeen = n.What
 	if n.Dir && x.tree && n.Name != "" && n.What&(beneath.Made|beneath.MovedTo|beneath.Attributes) != 0 {
-		x.appear(d, k, n.Name, n.What)
+		x.appear(k, n.Name, n.What)
 	}
-	x.offerAt(d, k, spot{n.ID, n.Name}, n.Dir)
+	x.offer(spot{n.ID, n.Name}, n.Dir)
 }
 
 // forgotten follows the end of a watch that was not removed by this one: its object is gone, or its file system.
@@ -62,21 +58,18 @@ func (x *Watch) forgotten(k int32) {
 func (x *Watch) anew(k int32) {
 	parent, name := x.nodes.all[k].parent, x.nodes.all[k].name
 	x.drop(k)
-	if d, err := x.resolve(parent); err == nil {
-		x.appear(d, parent, name, beneath.Made)
-		d.Close()
-	}
+	x.appear(parent, name, beneath.Made)
 }
 
-// resolve opens the directory of a node anew, from the root. If it is not there any more, the node and all below it are
-// forgotten.
-func (x *Watch) resolve(k int32) (*beneath.Object, error) {
-	d, err := x.open(k)
-	if err == nil && x.nodes.is(k, d.Info().ID) {
-		return d, nil
+// resolve looks at the directory of a node anew, from the root, and at an entry of it. If the directory is not there any
+// more, the node and all below it are forgotten. The look is to be closed if ok.
+func (x *Watch) resolve(k int32, name string) (l beneath.Look, ok bool) {
+	l, err := x.look(k, name)
+	if err == nil && x.nodes.is(k, l.Dir.ID) {
+		return l, true
 	}
 	if err == nil {
-		d.Close()
+		l.Close()
 		err = &rootbound.Error{Reason: rootbound.MovedOut}
 	}
 	switch {
@@ -90,7 +83,14 @@ func (x *Watch) resolve(k int32) (*beneath.Object, error) {
 	default:
 		x.end(rootbound.MovedOut)
 	}
-	return nil, err
+	return l, false
+}
+
+func (x *Watch) look(k int32, name string) (beneath.Look, error) {
+	if x.name != "" {
+		return x.place.LookAbove(x.place.Depth()-1, name)
+	}
+	return x.place.Look(x.nodes.path(k, ""), name)
 }
 
 // elsewhere tells an object that is not where it was from one that cannot be looked at.
@@ -115,28 +115,18 @@ func (x *Watch) doubt() {
 	x.pend.unsure(time.Now())
 }
 
-func (x *Watch) open(k int32) (*beneath.Object, error) {
-	if x.name != "" {
-		return x.place.Above(x.place.Depth() - 1)
-	}
-	return x.place.Open(x.nodes.path(k, ""), beneath.Handle)
-}
-
 // offer judges a spot and tells it, now or later.
 func (x *Watch) offer(s spot, dir bool) {
 	k := x.nodes.find(s.id)
 	if k == none {
 		return
 	}
-	if d, err := x.resolve(k); err == nil {
-		x.offerAt(d, k, s, dir)
-		d.Close()
+	l, ok := x.resolve(k, s.name)
+	if !ok {
+		return
 	}
-}
-
-// offerAt is offer with the directory in hand.
-func (x *Watch) offerAt(d *beneath.Object, k int32, s spot, dir bool) {
-	e, err := x.judge(d, k, s.name, dir)
+	defer l.Close()
+	err := x.judge(&l, k, dir)
 	switch {
 	case ended(err):
 		x.hold(s, dir)
@@ -149,21 +139,37 @@ func (x *Watch) offerAt(d *beneath.Object, k int32, s spot, dir bool) {
 	case x.collapse:
 		x.any = true
 		return
-	case e.Kind == Gone && x.name != "":
+	case l.Gone && x.name != "":
 		if x.missing.IsZero() {
 			x.missing = time.Now().Add(max(x.pend.size, graceTime))
 		}
 		return
 	}
 	x.missing = time.Time{}
-	switch x.pend.offer(s, dir, time.Now()) {
+	switch x.pend.offer(s, dir) {
 	case tellNow:
-		if !x.tell(e) {
+		if !x.tell(x.event(&l)) {
 			x.hold(s, dir)
 		}
 	case tellAll:
 		x.tellAll()
 	}
+}
+
+// event is what is told of a look.
+func (x *Watch) event(l *beneath.Look) Event {
+	e := Event{Kind: Changed}
+	if l.Gone {
+		e.Kind = Gone
+	}
+	if l.Name == "" || x.name != "" {
+		return e
+	}
+	e.Rel = l.Name
+	if dir := strings.TrimPrefix(l.At.Path[len(x.path):], "/"); dir != "" {
+		e.Rel = dir + "/" + l.Name
+	}
+	return e
 }
 
 // graceTime is the least time for which a watched file may be missing: editors move a file away and write another.
@@ -187,42 +193,22 @@ func ended(err error) bool {
 	return false
 }
 
-// judge makes the event of an entry of d, or of d itself, if it may be told.
-func (x *Watch) judge(d *beneath.Object, k int32, name string, dir bool) (Event, error) {
-	ev := Event{Kind: Changed}
-	if name == "" {
-		err := x.see.Sees(d, "", nil, true)
-		if err != nil && k == 0 {
-			x.refused(err)
-		}
-		return ev, err
+// judge is nil if what was looked at may be told.
+func (x *Watch) judge(l *beneath.Look, k int32, dir bool) error {
+	err := x.see.Sees(l, dir)
+	if err == nil || k != 0 || ended(err) {
+		return err
 	}
+	self := *l // the entry may not be told of; perhaps nothing may any more
 	if x.name == "" {
-		ev.Rel = x.nodes.path(k, name)
+		self.Name = ""
 	}
-	e, err := d.Entry(name)
-	if err != nil {
-		return Event{}, err
+	if self.Name == l.Name {
+		x.refused(err)
+	} else if err := x.see.Sees(&self, true); err != nil {
+		x.refused(err)
 	}
-	defer e.Close()
-	var info *beneath.Info
-	switch i, err := e.Lstat(); {
-	case err == nil:
-		info, dir = &i, i.Mode.IsDir()
-	case rootbound.ReasonOf(err) == rootbound.NotFound:
-		ev.Kind = Gone
-	default:
-		return Event{}, err
-	}
-	if err := x.see.Sees(d, name, info, dir); err != nil {
-		if k == 0 && !ended(err) {
-			if err := x.see.Sees(d, x.name, nil, x.name == ""); err != nil {
-				x.refused(err)
-			}
-		}
-		return Event{}, err
-	}
-	return ev, nil
+	return err
 }
 
 // refused ends the watch of an object that may not be seen any more.
@@ -234,11 +220,11 @@ func (x *Watch) refused(err error) {
 
 // check looks whether the watched object is still where it was, after something on the way to it moved.
 func (x *Watch) check(what beneath.What) {
-	d, err := x.open(0)
+	l, err := x.look(0, x.name)
 	if err == nil {
-		defer d.Close()
-		if x.nodes.is(0, d.Info().ID) {
-			if err := x.see.Sees(d, x.name, nil, x.name == ""); err != nil {
+		defer l.Close()
+		if x.nodes.is(0, l.Dir.ID) {
+			if err := x.see.Sees(&l, false); err != nil {
 				x.refused(err)
 			}
 			return
@@ -256,12 +242,12 @@ func (x *Watch) check(what beneath.What) {
 
 // overflow tells that all must be read again, if the object itself may be seen.
 func (x *Watch) overflow() {
-	d, err := x.resolve(0)
-	if err != nil {
+	l, ok := x.resolve(0, x.name)
+	if !ok {
 		return
 	}
-	defer d.Close()
-	switch _, err := x.judge(d, 0, x.name, x.name == ""); {
+	defer l.Close()
+	switch err := x.judge(&l, 0, false); {
 	case ended(err):
 		x.unsure = true
 	case passing(err):
@@ -300,16 +286,17 @@ func (x *Watch) closeWindows() {
 // missed ends the watch of a file that has not come back.
 func (x *Watch) missed() {
 	x.missing = time.Time{}
-	d, err := x.resolve(0)
-	if err != nil {
+	l, ok := x.resolve(0, x.name)
+	if !ok {
 		return
 	}
-	defer d.Close()
-	e, err := x.judge(d, 0, x.name, false)
-	switch {
+	defer l.Close()
+	switch err := x.judge(&l, 0, false); {
+	case ended(err):
+		x.hold(spot{x.top(), x.name}, false)
 	case err != nil:
-	case e.Kind != Gone:
-		x.offerAt(d, 0, spot{x.top(), x.name}, false)
+	case !l.Gone:
+		x.offer(spot{x.top(), x.name}, false)
 	case x.lastSeen&beneath.MovedFrom != 0:
 		x.end(rootbound.MovedOut)
 	default:
@@ -337,13 +324,16 @@ func (x *Watch) renew(r *renewal) {
 }
 
 // appear takes up a directory that is new at a place. What is in it already is told.
-func (x *Watch) appear(d *beneath.Object, k int32, name string, what beneath.What) {
-	e, err := d.Entry(name)
-	if err != nil {
+func (x *Watch) appear(k int32, name string, what beneath.What) {
+	l, ok := x.resolve(k, name)
+	if !ok {
 		return
 	}
-	defer e.Close()
-	o, err := e.Open(beneath.Dir)
+	defer l.Close()
+	if l.Gone || !l.Entry.Mode.IsDir() || x.see.Sees(&l, true) != nil {
+		return
+	}
+	o, err := x.place.Open(x.nodes.path(k, name), beneath.Dir)
 	if passing(err) {
 		x.doubt()
 	}
@@ -351,8 +341,7 @@ func (x *Watch) appear(d *beneath.Object, k int32, name string, what beneath.Wha
 		return
 	}
 	defer o.Close()
-	i := o.Info()
-	if x.see.Sees(d, name, &i, true) != nil {
+	if o.Info().ID != l.Entry.ID { // another by now, of which there is a notice
 		return
 	}
 	found := &finds{most: x.pend.limit}

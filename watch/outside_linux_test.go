@@ -24,8 +24,8 @@ type hides struct {
 
 func hiding(text string) *hides { return &hides{text, make(chan struct{})} }
 
-func (h *hides) Sees(dir *beneath.Object, name string, _ *beneath.Info, _ bool) error {
-	if strings.Contains(dir.At().Path+"/"+name, h.text) {
+func (h *hides) Sees(l *beneath.Look, _ bool) error {
+	if strings.Contains(l.At.Path+"/"+l.Name, h.text) {
 		return &rootbound.Error{Reason: rootbound.RuleDenied}
 	}
 	return nil

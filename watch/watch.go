@@ -45,9 +45,9 @@ type Event struct {
 
 // Sight decides what a watch may tell; guard.Target.Sight makes one. Its methods are called by one goroutine at a time.
 type Sight interface {
-	// Sees is nil if the entry name of the directory dir may be told of; name is "" for dir itself. info describes the
-	// entry, nil if there is none any more; then dir says whether it was a directory.
-	Sees(dir *beneath.Object, name string, info *beneath.Info, isDir bool) error
+	// Sees is nil if what was looked at may be told of: the directory, and its entry if the look names one. wasDir says
+	// whether an entry that is gone was a directory.
+	Sees(l *beneath.Look, wasDir bool) error
 	// Below gives what Sees says of the entries of a walk below dir.
 	Below(dir *beneath.Object) (func(*beneath.Node) bool, error)
 	// Close is called once, when the watch does not need it any more.
@@ -287,7 +287,7 @@ func (w *Watcher) disown(id beneath.WatchID, x *Watch, wait bool) (drained chan 
 // everything is the Sight of a watch that has none.
 type everything struct{}
 
-func (everything) Sees(*beneath.Object, string, *beneath.Info, bool) error { return nil }
+func (everything) Sees(*beneath.Look, bool) error { return nil }
 func (everything) Below(*beneath.Object) (func(*beneath.Node) bool, error) {
 	return func(*beneath.Node) bool { return true }, nil
 }

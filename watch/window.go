@@ -44,7 +44,7 @@ const (
 )
 
 // offer is asked for what may be told.
-func (w *windows) offer(s spot, dir bool, now time.Time) verdict {
+func (w *windows) offer(s spot, dir bool) verdict {
 	if w.flood != nil {
 		w.flood.again = true
 		return tellLate
@@ -52,6 +52,7 @@ func (w *windows) offer(s spot, dir bool, now time.Time) verdict {
 	if w.size == 0 {
 		return tellNow
 	}
+	now := time.Now()
 	if o := w.open[s]; o != nil {
 		o.again, o.dir = true, dir
 		return tellLate

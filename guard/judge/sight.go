@@ -26,37 +26,33 @@ func NewSight(j *Judge, use *authority.Use, grant int, need rootbound.Rights) *S
 	return s
 }
 
-// Sees is nil if the entry name of the directory dir may be told of; name is "" for dir itself. info describes the entry,
-// nil if there is none any more; then isDir says whether it was a directory. dir was resolved anew, through no link.
-func (s *Sight) Sees(dir *beneath.Object, name string, info *beneath.Info, isDir bool) error {
+// Sees is nil if what was looked at may be told of: the directory, and its entry if the look names one. wasDir says
+// whether an entry that is gone was a directory.
+func (s *Sight) Sees(l *beneath.Look, wasDir bool) error {
 	if err := s.use.Stale(); err != nil {
 		return err
 	}
 	if err := s.use.CheckRoot(s.grant, false); err != nil {
 		return err
 	}
-	if err := s.reached(dir.At(), dir.Mark(), dir.Info()); err != nil || name == "" {
+	if err := s.reached(l.At, l.Mark, &l.Dir); err != nil || l.Name == "" {
 		return err
 	}
-	at, mark := dir.At(), dir.Mark()
-	at.Path = join(at.Path, name)
-	now := beneath.Info{}
-	if isDir {
+	at, mark, now := l.At, l.Mark, l.Entry
+	at.Path = join(at.Path, l.Name)
+	if l.Gone && wasDir {
 		now.Mode = fs.ModeDir
-	}
-	if info != nil {
-		now = *info
 	}
 	for i := range s.j.Snap.Marks { // a nested project itself, or what was one
 		m := s.j.Snap.Marks[i].Root
-		if info != nil && m.ID().Same(info.ID) || info == nil && m.Path() == s.j.Absolute(at) {
+		if !l.Gone && m.ID().Same(now.ID) || l.Gone && m.Path() == s.j.Absolute(at) {
 			mark = i
 		}
 	}
-	return s.reached(at, mark, now)
+	return s.reached(at, mark, &now)
 }
 
-func (s *Sight) reached(at beneath.Ref, mark int, info beneath.Info) error {
+func (s *Sight) reached(at beneath.Ref, mark int, info *beneath.Info) error {
 	var project *rootbound.Project
 	var rel string
 	if err := s.j.Locate(at, mark, false, &project, &rel); err != nil {
@@ -65,11 +61,11 @@ func (s *Sight) reached(at beneath.Ref, mark int, info beneath.Info) error {
 	if !project.Rights.Has(s.need) {
 		return refuse(rootbound.RightMissing, "")
 	}
-	if err := s.j.Reached(project, rel, info, at, false); err != nil {
+	if err := s.j.Reached(project, rel, *info, at, false); err != nil {
 		return err
 	}
 	if s.need.Has(rootbound.Read) && info.Mode.IsRegular() {
-		return s.j.Readable(project, info)
+		return s.j.Readable(project, *info)
 	}
 	return nil
 }

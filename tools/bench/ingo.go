@@ -24,6 +24,8 @@ var goRows = []struct {
 	{"./internal/serve", "BenchmarkPages", "524x", row{what: "`read_text_file`, 2,000 lines at a time through 32 MiB", rival: "the same without the cache", bound: "≤ 0.5", limit: 0.5}, 0},
 	{"./guard", "BenchmarkTreeWithRules", "9x", row{what: "sorted walk of 100,000 files with default rules", rival: "filepath.WalkDir", bound: "≤ 1.2", limit: 1.2}, 0},
 	{"./guard", "BenchmarkDeleteTree", "9x", row{what: "deletion of a tree of 10,000 files with default rules", rival: "rm -r", bound: "≤ 2", limit: 2}, 0},
+	{"./watch", "BenchmarkMemory", "3x", row{what: "`watch`: memory of a process that watches 100,000 directories", rival: "a bare inotify program that maps each to its path", bound: "≤ 1.5", limit: 1.5}, 0},
+	{"./guard", "BenchmarkNotify", "200x", row{what: "from a write to the call of a watch's function, judged by rules, four directories deep", rival: "a bare inotify program that finds the path", bound: "≤ 3", limit: 3}, 0},
 	{"./internal/undo", "BenchmarkApply50", "15x", row{what: "`patch.Apply` of 50 files of 4 KiB, journalled and kept", rival: "50 durable atomic writes by hand", bound: "≤ 1.5", limit: 1.5}, 0},
 	{"./internal/undo", "BenchmarkKeptWrite", "200x", row{what: "a durable write of 4 KiB whose old bytes are kept", rival: "the same, not kept", bound: "≤ 1.5", limit: 1.5}, 0},
 }
