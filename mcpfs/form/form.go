@@ -31,7 +31,7 @@ func (t Tools) String() string {
 // Instructions is what a server that offers these tools should tell its clients (ServerOptions.Instructions).
 func (t Tools) Instructions() string {
 	const first = "Files are served inside approved directories only; "
-	const last = "The client's roots can narrow what is approved at any time: a refusal says why and what to do next; scope_status tells what is in force. " +
+	const last = "search_content finds lines in files, search_files finds names. The client's roots can narrow what is approved at any time: a refusal says why and what to do next; scope_status tells what is in force. " +
 		"Long answers are cut: structuredContent.truncated is then true and structuredContent.next holds the arguments that go on."
 	if t == Project {
 		return first + "list_projects shows their project_id. Each call names one project_id, and paths relative to that project, such as src/main.go; . is the project itself. " +

@@ -110,6 +110,11 @@ func refused(err error) *rootbound.Error {
 		return invalid(detail, "Repeat at most 1000 times, repetitions inside repetitions multiplied.", err)
 	case syntax.ErrLarge, syntax.ErrNestingDepth:
 		return tooComplex(err)
+	case syntax.ErrInvalidNamedCapture:
+		if !strings.HasPrefix(e.Expr, "(?<=") && !strings.HasPrefix(e.Expr, "(?<!") { // read as the beginning of a name
+			break
+		}
+		fallthrough
 	case syntax.ErrInvalidPerlOp:
 		return invalid(detail, "RE2 syntax has no look-around, no backreference and no possessive group: match more and look at the lines.", err)
 	case syntax.ErrInvalidEscape:
