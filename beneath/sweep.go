@@ -160,11 +160,7 @@ func (s *sweeper) walk() error {
 		return s.single()
 	}
 	err := s.o.traverse(s.ctx, "", true, Course{
-		Enter: func(d *Directory) {
-			if s.hand() == nil {
-				s.enter(d)
-			}
-		},
+		Enter:  func(d *Directory) { _ = s.hand(); s.enter(d) }, // in pairs with Leave, also when it is over
 		Leave:  func() { _ = s.hand(); s.leave() },
 		Visit:  s.visit,
 		Failed: s.passOn,

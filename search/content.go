@@ -118,6 +118,7 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 		}
 		course = x.Course(course)
 	}
+	course.Visit = c.onTheWay(course.Visit)
 	err = w.Sweep(ctx, beneath.Sweep{Course: course, Work: c.work})
 	if t, ok := w.(interface{ Count(int64) }); ok { // for the record
 		t.Count(c.r.Bytes)
@@ -127,6 +128,10 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 	}
 	if x != nil {
 		c.r.Unread = x.Unread()
+	}
+	if c.stopped && !c.r.Truncated {
+		c.last = c.next
+		_ = c.cut(CutTime)
 	}
 	return c.r, nil
 }
@@ -140,6 +145,10 @@ type content struct {
 	past bool // the walk is behind from
 	late atomic.Bool
 
+	behind  int // entries that were looked at since then
+	stopped bool
+	next    place // where the walk stopped, for the time was over
+
 	buffers [beneath.MaxWorkers]match.Buffer
 	r       ContentResult
 	text    int   // bytes of the lines in r
@@ -152,11 +161,28 @@ func (c *content) skip(s Skip) {
 	}
 }
 
-func (c *content) visit(n *beneath.Node) (beneath.Step, error) {
-	c.r.Visited++
-	if c.o.Step != nil {
-		c.o.Step()
+// onTheWay counts entries, also those that visit is not shown, and stops a walk that meets nothing to search when the time
+// is over.
+func (c *content) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func(*beneath.Node) (beneath.Step, error) {
+	return func(n *beneath.Node) (beneath.Step, error) {
+		c.r.Visited++
+		if c.o.Step != nil {
+			c.o.Step()
+		}
+		if !c.past && order(n.Rel(), c.from.path) > 0 {
+			c.past = true
+		}
+		if c.past {
+			if c.behind++; c.behind%256 == 0 && c.late.Load() { // not before: each page comes behind the one before
+				c.stopped, c.next = true, place{n.Rel(), 0}
+				return beneath.Stop, nil
+			}
+		}
+		return visit(n)
 	}
+}
+
+func (c *content) visit(n *beneath.Node) (beneath.Step, error) {
 	dir := n.Type().IsDir()
 	if !dir && !n.Type().IsRegular() {
 		return beneath.Over, nil
@@ -196,7 +222,8 @@ type haul struct {
 	bytes    int64
 	hits     int
 	text     int
-	last     string    // the file up to which all is in it
+	last     string // the file up to which all is in it, if done
+	done     bool
 	why      Cut       // what ended it before its end, but for hits and text
 	late     *FileHits // the file in which the time ended
 }
@@ -204,6 +231,7 @@ type haul struct {
 // work searches a run of files. It ends when the page must be full with what it has.
 func (c *content) work(worker int, r *beneath.Run) (tell func() error, weight int) {
 	h := &haul{}
+	done := -1
 	for i := range r.Len() {
 		if h.hits > c.o.Limit || h.text > c.o.MaxText {
 			break
@@ -219,6 +247,12 @@ func (c *content) work(worker int, r *beneath.Run) (tell func() error, weight in
 		if err := c.file(worker, r, i, h); err != nil {
 			return func() error { return err }, 0
 		}
+		if h.late == nil {
+			done = i
+		}
+	}
+	if h.done = done >= 0; h.done {
+		h.last = r.Rel(done)
 	}
 	if h.hits > 0 && r.Inside() != nil {
 		h.files, h.hits, h.text = nil, 0, 0 // the directory is not where it was: nothing of it is told
@@ -253,7 +287,7 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 		return nil
 	}
 	after := 0
-	if c.from.path != "" || c.from.line > 0 {
+	if c.o.Cursor != "" {
 		if rel := r.Rel(i); rel == c.from.path {
 			if after = c.from.line; after < 0 {
 				return nil
@@ -270,27 +304,31 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 			return nil
 		}
 	}
-	var hits []match.Hit
+	var found FileHits
 	stats, err := match.Scan(c.ctx, f, c.m, match.ScanOptions{Context: c.o.Context, Size: f.Size(), Stop: stop}, &c.buffers[worker], func(t match.Hit) bool {
 		if t.Line <= after {
 			return true
 		}
-		hits = append(hits, t)
+		if found.Path == "" {
+			found.Path = r.Rel(i)
+		}
+		found.Hits = append(found.Hits, t)
 		h.hits++
-		h.text += weigh(&t, len(r.Rel(i))+c.o.Prefix)
+		h.text += weigh(&t, len(found.Path)+c.o.Prefix)
 		return h.hits <= c.o.Limit && h.text <= c.o.MaxText
 	})
 	h.bytes += stats.Bytes
 	if stats.InParts {
 		h.inParts++
 	}
-	found := FileHits{Path: r.Rel(i), Encoding: stats.Encoding, Hits: hits, InParts: stats.InParts}
+	found.Encoding, found.InParts = stats.Encoding, stats.InParts
 	switch {
 	case err == errLate:
+		found.Path = r.Rel(i)
 		h.late = &found
 		return nil
 	case rootbound.ReasonOf(err) == rootbound.IOError: // what it gave so far counts
-		h.skipped = append(h.skipped, Skip{found.Path, rootbound.IOError})
+		h.skipped = append(h.skipped, Skip{r.Rel(i), rootbound.IOError})
 	case err != nil:
 		return err
 	case stats.Binary:
@@ -298,10 +336,9 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 	default:
 		h.searched++
 	}
-	if len(hits) > 0 {
+	if len(found.Hits) > 0 {
 		h.files = append(h.files, found)
 	}
-	h.last = found.Path
 	return nil
 }
 
@@ -349,7 +386,7 @@ func (c *content) take(h *haul) error {
 			return c.cut(why)
 		}
 	}
-	if h.last != "" {
+	if h.done {
 		c.last = place{h.last, -1}
 	}
 	if h.late != nil && c.last == c.from { // or no page would ever come behind it

@@ -214,24 +214,32 @@ func TestContentOfOneFile(t *testing.T) {
 	write(t, dir+"/f", strings.Repeat("a needle\nnone\n", 1000))
 	o := openFile(t, dir, "f")
 	got, n := pages(t, o, needle(t, "needle"), ContentOptions{Limit: 99, Context: 1})
+	whole, m := int64(len(strings.Repeat("a needle\nnone\n", 1000))), needle(t, "needle")
+	if all, pages := pages(t, o, m, ContentOptions{Limit: 1 << 20, MaxBytes: whole, Time: time.Hour}); len(all) != 1000 || pages != 2 {
+		t.Errorf("as many bytes as may be read: %d hits on %d pages", len(all), pages)
+	}
+	if r, err := Content(context.Background(), o, m, ContentOptions{MaxBytes: whole - 1}); err != nil || r.Hits != 0 || r.Skips != 1 || r.Truncated {
+		t.Errorf("more than may be read: %+v, %v", r, err)
+	}
 	if len(got) != 1000 || n != 11 || got[999] != ":1999:a needle" {
 		t.Errorf("%d hits on %d pages, the last %q", len(got), n, got[len(got)-1])
 	}
 }
 
-// TestContentTimeMakesProgress: where the time ends in the first file of a page, that file is named and the next page begins
-// behind it.
+// TestContentTimeMakesProgress: however early the time ends, each page comes behind the one before, and nothing is lost.
 func TestContentTimeMakesProgress(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
-		write(t, fmt.Sprintf("%s/f%d", dir, i), "needle")
+		write(t, fmt.Sprintf("%s/d%d/f", dir, i), "needle")
 	}
 	o, m := open(t, dir, ""), needle(t, "needle")
+	found := 0
 	for n, cursor := 0, ""; ; n++ {
-		r, err := Content(context.Background(), o, m, ContentOptions{Time: time.Nanosecond, Cursor: cursor})
-		if err != nil || n > 1000 {
+		r, err := Content(context.Background(), o, m, ContentOptions{Time: time.Nanosecond, Cursor: cursor, Step: func() { <-time.After(2 * time.Millisecond) }})
+		if err != nil || n > 100 {
 			t.Fatal(n, err)
 		}
+		found += r.Hits + r.Skips
 		if !r.Truncated {
 			break
 		}
@@ -239,6 +247,46 @@ func TestContentTimeMakesProgress(t *testing.T) {
 			t.Fatal(r.Why)
 		}
 		cursor = r.Next
+	}
+	if found != 5 {
+		t.Errorf("%d of 5 files were searched or named", found)
+	}
+}
+
+// TestContentTimeEndsAWalk: also one that finds nothing to search ends in time, and goes on where it was.
+func TestContentTimeEndsAWalk(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 600 {
+		write(t, fmt.Sprintf("%s/d%d/f%03d.log", dir, i%2, i), "")
+	}
+	write(t, dir+"/.gitignore", "*.log")
+	write(t, dir+"/e", "needle")
+	o, m := open(t, dir, ""), needle(t, "needle")
+	none, err := CompileExcludes([]string{"e"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []ContentOptions{{}, {IncludeIgnored: true, Include: none}} {
+		found, n, seen := 0, 0, 0
+		for c.Time = time.Nanosecond; n < 100; n++ {
+			c.Step = func() {
+				if seen++; seen == 200 { // a timer that was set long before this one has fired
+					<-time.After(50 * time.Millisecond)
+				}
+			}
+			r, err := Content(context.Background(), o, m, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found += r.Hits
+			if c.Cursor = r.Next; !r.Truncated {
+				break
+			}
+			c.Time = time.Hour
+		}
+		if found != 1 || n != 1 {
+			t.Errorf("%d hits on %d pages", found, n+1)
+		}
 	}
 }
 
