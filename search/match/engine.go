@@ -1,6 +1,7 @@
 package match
 
 import (
+	"io"
 	"regexp"
 	"regexp/syntax"
 	"sync"
@@ -15,38 +16,43 @@ type borders uint8
 const (
 	atBegin borders = 1 << iota
 	atEnd
+	behind // not where the text begins, but one character later: what a match asks of the one in front of it is there
+	variants
 	whole = atBegin | atEnd
 )
 
-// engines holds the standard engine for lines and for parts of lines. In a part, '^' and '$' hold nowhere but at a
-// true border of the line.
+// engines holds the standard engine for lines and for parts of lines, by borders. In a part, '^' and '$' hold nowhere but
+// at a true border of the line. With Word, and behind a character, the match is the first group.
 type engines struct {
-	text  [4]string
-	once  [4]sync.Once
-	re    [4]*regexp.Regexp
-	group int // of the match itself: 1 with Word, where group 0 takes in the characters beside it
+	text  [variants]string
+	group [variants]int
+	once  [variants]sync.Once
+	re    [variants]*regexp.Regexp
 }
 
 func (e *engines) prepare(tree *syntax.Regexp, word bool) error {
 	anchored := hasOp(tree, syntax.OpBeginLine, syntax.OpBeginText, syntax.OpEndLine, syntax.OpEndText)
-	for b := range e.text {
+	for i := range e.text {
+		b := borders(i)
 		t := tree
-		if anchored && borders(b) != whole {
-			t = cut(tree, borders(b))
+		if anchored && b != whole {
+			t = cut(tree, b)
 		}
 		s := t.String()
-		if word {
+		switch {
+		case word:
 			before, after := `[^`+wordClass+`]`, `[^`+wordClass+`]`
-			if borders(b)&atBegin != 0 {
+			if b&(atBegin|behind) == atBegin {
 				before = `(?:^|` + before + `)`
 			}
-			if borders(b)&atEnd != 0 {
+			if b&atEnd != 0 {
 				after = `(?:` + after + `|$)`
 			}
-			s = before + `(` + s + `)` + after
-			e.group = 1
+			s, e.group[i] = before+`(`+s+`)`+after, 1
+		case b&behind != 0:
+			s, e.group[i] = `(?s:.)(`+s+`)`, 1
 		}
-		e.text[b] = s
+		e.text[i] = s
 	}
 	re, err := regexp.Compile(e.text[whole])
 	if err != nil {
@@ -69,19 +75,25 @@ func (e *engines) at(b borders) *regexp.Regexp {
 
 // find is the leftmost match in text, ok false for none.
 func (e *engines) find(text []byte, b borders) (Span, bool) {
-	re := e.at(b)
-	if e.group == 0 {
-		loc := re.FindIndex(text)
-		if loc == nil {
-			return Span{}, false
-		}
-		return Span{loc[0], loc[1]}, true
+	if e.group[b] == 0 {
+		return e.span(e.at(b).FindIndex(text), b)
 	}
-	loc := re.FindSubmatchIndex(text)
+	return e.span(e.at(b).FindSubmatchIndex(text), b)
+}
+
+// read is find in what r gives.
+func (e *engines) read(r io.RuneReader, b borders) (Span, bool) {
+	if e.group[b] == 0 {
+		return e.span(e.at(b).FindReaderIndex(r), b)
+	}
+	return e.span(e.at(b).FindReaderSubmatchIndex(r), b)
+}
+
+func (e *engines) span(loc []int, b borders) (Span, bool) {
 	if loc == nil {
 		return Span{}, false
 	}
-	return Span{loc[2], loc[3]}, true
+	return Span{loc[2*e.group[b]], loc[2*e.group[b]+1]}, true
 }
 
 func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
@@ -102,7 +114,7 @@ func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
 func cut(re *syntax.Regexp, b borders) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpBeginLine, syntax.OpBeginText:
-		if b&atBegin == 0 {
+		if b&(atBegin|behind) != atBegin {
 			return &syntax.Regexp{Op: syntax.OpNoMatch}
 		}
 	case syntax.OpEndLine, syntax.OpEndText:

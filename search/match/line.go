@@ -2,48 +2,74 @@ package match
 
 import (
 	"bytes"
+	"io"
 	"unicode/utf8"
 )
 
 // Span is a match inside its line, in bytes of the line. A column as editors and ripgrep count it is Start+1.
 type Span struct{ Start, End int }
 
-// Bounds of what one call of the standard engine may cost: it cannot be interrupted.
+// Bounds of what is done at once, in bytes times instructions, and of what is looked for in one line.
 const (
-	maxWork  = 4 << 20 // bytes times instructions
-	minPart  = 1 << 10
-	maxPart  = 256 << 10
-	maxSpans = 100     // of one line
+	light    = 1 << 18 // all matches in one call
+	heavy    = 1 << 22 // a call that cannot be interrupted: some ten milliseconds
+	maxSpans = 100
 	near     = 8 << 10 // bytes: how far behind the first match of a long line further ones are looked for
 )
 
-// part is how much of a line the engine gets at once.
-func (m *Matcher) part() int { return min(max(maxWork/m.cost, minPart), maxPart) }
+// Line appends the matches of a line to spans, at most 100 and without overlap, as regexp.FindAllIndex has them. In a line
+// above 8 KiB, or one that is long for the size of the pattern, only those near the first are looked for.
+func (m *Matcher) Line(line []byte, spans []Span) []Span { return m.spans(line, whole, spans, nil) }
 
-// Line appends the matches of a line to spans, at most 100 and without overlap, as regexp.FindAllIndex has them. Of a line
-// above 8 KiB they begin at most 8 KiB behind the first. inParts tells that the line is so long for the pattern that it was
-// searched in overlapping parts.
-func (m *Matcher) Line(line []byte, spans []Span) (_ []Span, inParts bool) {
-	return m.spans(line, whole, spans, nil)
-}
-
-// spans is Line for a text with the borders b. It asks on between calls of the engine, and ends without a match if it says no.
-func (m *Matcher) spans(text []byte, b borders, spans []Span, on func(work int) bool) (_ []Span, inParts bool) {
+// spans is Line for a text with the borders b. It asks on now and then, and ends if it says no.
+func (m *Matcher) spans(text []byte, b borders, spans []Span, on func(work int) bool) []Span {
 	switch {
 	case m.exact:
-		return m.places(text, 0, b, maxSpans, spans), false
-	case m.engines.group == 0 && len(text) <= min(near, m.part()):
+		return m.places(text, 0, b, maxSpans, spans)
+	case m.engines.group[b] == 0 && len(text)*m.cost <= light:
 		for _, loc := range m.engines.at(b).FindAllIndex(text, maxSpans) {
 			spans = append(spans, Span{loc[0], loc[1]})
 		}
-		return spans, false
+		return spans
 	}
-	first, ok, inParts := m.first(text, b, on)
+	first, ok := m.first(text, b, on)
 	if !ok {
-		return spans, inParts
+		return spans
 	}
-	end := min(len(text), first.Start+near)
-	return m.rest(text[:end], first, borderAt(b, 0, end, len(text)), spans), inParts
+	return m.rest(text, first, b, on, append(spans, first))
+}
+
+// first is the leftmost match in text.
+func (m *Matcher) first(text []byte, b borders, on func(work int) bool) (Span, bool) {
+	if len(text)*m.cost <= heavy {
+		return m.engines.find(text, b)
+	}
+	r := &runes{text: text, cost: m.cost, on: on}
+	s, ok := m.engines.read(r, b)
+	return s, ok && !r.stopped
+}
+
+// runes gives a text to the engine character by character, and no more of it when it is told to end.
+type runes struct {
+	text    []byte
+	at      int
+	cost    int
+	work    int
+	on      func(work int) bool
+	stopped bool
+}
+
+func (r *runes) ReadRune() (rune, int, error) {
+	if r.work += r.cost; r.work > patience && r.on != nil {
+		r.stopped = r.stopped || !r.on(r.work)
+		r.work = 0
+	}
+	if r.stopped || r.at == len(r.text) {
+		return 0, 0, io.EOF
+	}
+	c, n := utf8.DecodeRune(r.text[r.at:])
+	r.at += n
+	return c, n, nil
 }
 
 // borderAt are the borders of line[start:end], where the line has n bytes and the borders b.
@@ -55,29 +81,6 @@ func borderAt(b borders, start, end, n int) borders {
 		b &^= atEnd
 	}
 	return b
-}
-
-// first is the leftmost match in text. Where the text is too long for one call, it is the leftmost in the first part that
-// has any; a match longer than the overlap, a quarter of a part, may be missed or cut short.
-func (m *Matcher) first(text []byte, b borders, on func(work int) bool) (s Span, ok, inParts bool) {
-	size := m.part()
-	if len(text) <= size {
-		s, ok = m.engines.find(text, b)
-		return s, ok, false
-	}
-	for start := 0; ; {
-		end := min(start+size, len(text))
-		if end < len(text) {
-			end = quiet(text, start+size/2, end)
-		}
-		if s, ok = m.engines.find(text[start:end], borderAt(b, start, end, len(text))); ok {
-			return Span{s.Start + start, s.End + start}, true, true
-		}
-		if end == len(text) || on != nil && !on(m.cost*(end-start)) {
-			return Span{}, false, true
-		}
-		start = quiet(text, start+1, end-size/4)
-	}
 }
 
 // quiet is the last place in (low, high] that has no ASCII word character on either side and splits no character, so that
@@ -103,49 +106,36 @@ var isWord = func() (t [256]bool) {
 	return t
 }()
 
-// rest appends first and the matches behind it in text, where the first may end behind it.
-func (m *Matcher) rest(text []byte, first Span, b borders, spans []Span) []Span {
-	if m.engines.group == 0 {
-		spans = append(spans, first)
-		if first.End >= len(text) {
-			return spans
+// rest appends the matches behind the first, as regexp.FindAllIndex would.
+func (m *Matcher) rest(text []byte, first Span, b borders, on func(work int) bool, spans []Span) []Span {
+	end := min(len(text), first.Start+min(near, heavy/m.cost))
+	b = borderAt(b, 0, end, len(text))
+	last := first.End // of a match: an empty one does not begin there
+	n := len(spans) + maxSpans - 1
+	for from := last; (from < end || from == end && end == len(text)) && len(spans) < n; {
+		start, at := from, borderAt(b, from, end, end)
+		if from > 0 && (m.word || m.filter.words) { // the character in front of a match decides
+			_, w := utf8.DecodeLastRune(text[:from])
+			start, at = from-w, at|behind
 		}
-		for _, loc := range m.engines.at(b).FindAllIndex(text, maxSpans) {
-			if s := (Span{loc[0], loc[1]}); s.Start > first.End || s.Start == first.End && s.End > s.Start {
-				spans = append(spans, s)
-			}
-		}
-		return spans
-	}
-	n := maxSpans
-	for s, from := first, 0; ; {
-		spans = append(spans, s)
-		if n--; n <= 0 || s.End >= len(text) {
-			return spans
-		}
-		// The character before the next match stands in front of it, and may be the last one of this match.
-		from = s.End
-		if s.End > 0 {
-			_, w := utf8.DecodeLastRune(text[:s.End])
-			from -= w
-		}
-		for {
-			next, ok := m.engines.find(text[from:], b&^atBegin)
-			if !ok {
-				return spans
-			}
-			next = Span{next.Start + from, next.End + from}
-			if next.Start == next.End && next.Start == s.End { // empty beside the last match: as FindAll, look further on
-				from = s.End
-				if from >= len(text) {
-					return spans
-				}
-				continue
-			}
-			s = next
+		s, ok := m.engines.find(text[start:end], at)
+		if !ok || on != nil && !on((end-start)*m.cost) {
 			break
 		}
+		s = Span{s.Start + start, s.End + start}
+		if s.Start == s.End && s.Start == last {
+			if from == end {
+				break
+			}
+			_, w := utf8.DecodeRune(text[from:])
+			from += w
+			continue
+		}
+		spans = append(spans, s)
+		last = s.End
+		from = s.End
 	}
+	return spans
 }
 
 // shown cuts a line to max bytes around its first match, at borders of characters.

@@ -51,7 +51,7 @@ type Stats struct {
 	Bytes    int64    // read from the file
 	Hits     int
 	Full     bool // MaxHits ended the search, or hit did: there may be more
-	InParts  bool // a line was too long to be searched at once: a match longer than 32 KiB (less for a large pattern) may be missed
+	InParts  bool // a line above 256 KiB was searched in parts: a match longer than 32 KiB may be missed or end early
 }
 
 // Buffer is the memory of one worker: about 64 KiB, at most 2 MiB. The zero value is ready; it serves one Scan at a time.
@@ -274,10 +274,7 @@ func (s *scan) find(text []byte, low int) (start, end int, spans []Span) {
 		if start, end = s.b.finder.next(text, low); start < 0 || !s.on((end-start)*s.m.cost) {
 			break
 		}
-		var parts bool
-		spans, parts = s.m.spans(text[start:end], whole, nil, s.on)
-		s.stats.InParts = s.stats.InParts || parts
-		if len(spans) > 0 {
+		if spans = s.m.spans(text[start:end], whole, nil, s.b.on); len(spans) > 0 {
 			return start, end, spans
 		}
 		low = end + 1
@@ -404,7 +401,7 @@ func (s *scan) partOfLine(end int, last bool) {
 	if !s.skip && !s.done {
 		var spans []Span
 		if s.m.exact || s.b.finder.automaton().accepts(text, b&atBegin != 0) {
-			spans, _ = s.m.spans(text, b, nil, s.on)
+			spans = s.m.spans(text, b, nil, s.b.on)
 		}
 		if len(spans) > 0 {
 			s.skip = true
