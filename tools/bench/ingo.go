@@ -22,6 +22,7 @@ var goRows = []struct {
 	{"./guard", "BenchmarkRead100Rules", "500x", row{what: "a read through the door with 100 rules", rival: "the same without any", bound: "≤ 1.3", limit: 1.3}, 0},
 	{"./internal/serve", "BenchmarkReload1000Projects", "20x", row{what: "a configuration of 1,000 projects read again, until it is in force", rival: "a cold start from it", bound: "≤ 1", limit: 1}, 0},
 	{"./internal/serve", "BenchmarkPages", "524x", row{what: "`read_text_file`, 2,000 lines at a time through 32 MiB", rival: "the same without the cache", bound: "≤ 0.5", limit: 0.5}, 0},
+	{"./internal/serve", "BenchmarkSwitch100Subscriptions", "100x", row{what: "a switch of the workspace with 100 subscriptions, to the first answered read", rival: "the same with none", bound: "≤ 2", limit: 2}, 0},
 	{"./guard", "BenchmarkTreeWithRules", "9x", row{what: "sorted walk of 100,000 files with default rules", rival: "filepath.WalkDir", bound: "≤ 1.2", limit: 1.2}, 0},
 	{"./guard", "BenchmarkDeleteTree", "9x", row{what: "deletion of a tree of 10,000 files with default rules", rival: "rm -r", bound: "≤ 2", limit: 2}, 0},
 	{"./watch", "BenchmarkMemory", "3x", row{what: "`watch`: memory of a process that watches 100,000 directories", rival: "a bare inotify program that maps each to its path", bound: "≤ 1.5", limit: 1.5}, 0},
