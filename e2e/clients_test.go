@@ -26,10 +26,12 @@ func TestMain(m *testing.M) {
 
 // step is one thing a client does.
 type step struct {
-	Do    string         `json:"do"` // server, tools, call, roots
+	Do    string         `json:"do"` // server, tools, call, roots, subscribe, unsubscribe, heard, run
 	Tool  string         `json:"tool,omitempty"`
 	Args  map[string]any `json:"args,omitempty"`
 	Roots []string       `json:"roots"`
+	URIs  []string       `json:"uris,omitempty"`
+	Argv  []string       `json:"argv,omitempty"`
 }
 
 // seen is what a client saw of it.

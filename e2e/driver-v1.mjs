@@ -2,7 +2,7 @@
 // line for each step. roots: null means that the capability is not declared.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ListRootsRequestSchema, ResourceListChangedNotificationSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { drive } from "./drive.mjs";
 
 await drive(async (plan, state) => {
@@ -14,11 +14,19 @@ await drive(async (plan, state) => {
       return { roots: state.roots.map((uri) => ({ uri })) };
     });
   }
+  client.setNotificationHandler(ResourceUpdatedNotificationSchema, (n) => state.hear(n.params.uri));
+  client.setNotificationHandler(ResourceListChangedNotificationSchema, () => state.hear("list"));
   const transport = new StdioClientTransport({ command: plan.command, args: plan.args, env: plan.env, stderr: "inherit" });
   await client.connect(transport);
   return {
     listTools: () => client.listTools(),
     callTool: (params) => client.callTool(params),
+    subscribe: async (uris) => {
+      for (const uri of uris) await client.subscribeResource({ uri });
+    },
+    unsubscribe: async (uris) => {
+      for (const uri of uris) await client.unsubscribeResource({ uri });
+    },
     rootsChanged: () => client.sendRootsListChanged(),
     server: () => ({ version: client.getServerVersion(), capabilities: client.getServerCapabilities(), instructions: client.getInstructions() ?? "" }),
     close: () => client.close(),
