@@ -14,6 +14,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/search"
 	"github.com/rootbound/rootbound/search/match"
@@ -111,6 +112,32 @@ func everyAnswer(t *testing.T, h *house) (answers []any) {
 				return r, err
 			})
 		}
+	}
+	for _, path := range []string{".", "d/e"} { // what is above counts too
+		for _, o := range []fileop.TreeOptions{{}, {Nodes: 2}, {Depth: 1}, {After: "a/b/id_rsa"}, {After: "secret/x"}} {
+			for more := true; more; {
+				ask(rootbound.OpTree, path, func(ctx context.Context, on *guard.Target) (any, error) {
+					by, err := search.NewIgnores(on)
+					must(t, err)
+					o.Along = by.Course
+					r, err := fileop.Grow(ctx, on, o)
+					var at []string
+					for _, n := range r.Nodes {
+						at = append(at[:n.Depth-1], n.Name)
+					}
+					o.After, more = strings.Join(at, "/"), r.Truncated
+					return []any{r, by.Unread(), o.After}, err
+				})
+			}
+		}
+		ask(rootbound.OpSearch, path, func(ctx context.Context, on *guard.Target) (any, error) {
+			by, err := search.NewIgnores(on)
+			must(t, err)
+			return search.Files(ctx, on, all, search.Options{Ignores: by})
+		})
+		ask(rootbound.OpSearchContent, path, func(ctx context.Context, on *guard.Target) (any, error) {
+			return search.Content(ctx, on, m, search.ContentOptions{})
+		})
 	}
 	for _, dir := range []string{".", "a", "d", "d/e", "inner"} {
 		ask(rootbound.OpList, dir, func(ctx context.Context, on *guard.Target) (any, error) {
