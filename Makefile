@@ -23,7 +23,9 @@ help:
 build:
 	@CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN) ./cmd/rootbound
 
-run: build
+run:
+	@echo "building $(BIN) from this directory (the first time takes a minute)" >&2
+	@$(MAKE) --no-print-directory build
 	@sh tools/session.sh $(BIN)
 
 test:

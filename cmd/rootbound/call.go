@@ -24,7 +24,8 @@ func callCommand(w setting.World) *cobra.Command {
 		Use:   "call --dir DIR… TOOL [KEY=VALUE…]",
 		Short: "Call one tool and print its answer",
 		Long: `Starts a server and a client inside this process, calls one tool and prints the text of its answer; a refusal goes to
-stderr. VALUE is JSON where the tool takes something other than text; "rootbound call --dir . help" lists the tools.
+stderr. VALUE is JSON where the tool takes something other than text; "rootbound call --dir . help" lists the tools, "help TOOL"
+what one takes.
 ` + setting.ExitHelp,
 		Example: `  rootbound call --dir . list_directory path=.
   rootbound call --dir . --read-only read_text_file path=go.mod head=3
@@ -82,10 +83,7 @@ func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool,
 		return setting.Failed("%s", setting.Text(err))
 	}
 	if tool == "help" {
-		for _, t := range tools.Tools {
-			fmt.Fprintf(w.Out, "%-26s %s\n", t.Name, t.Description)
-		}
-		return nil
+		return toolHelp(w.Out, tools.Tools, pairs)
 	}
 	args, err := arguments(tools.Tools, tool, pairs)
 	if err != nil {
@@ -123,7 +121,7 @@ func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, 
 		}
 	}
 	if !found {
-		return nil, setting.Misused("no tool %s; \"rootbound call --dir . help\" lists them", rootbound.Quote(tool))
+		return nil, noTool(tool)
 	}
 	args := map[string]any{}
 	for _, p := range pairs {

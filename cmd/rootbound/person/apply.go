@@ -40,7 +40,11 @@ Without a terminal it changes nothing unless --yes is given.
 				return setting.Misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
 			}
 			w.Say(warnings...)
-			return apply(w, cfg, yes)
+			if err := apply(w, cfg, yes); err != nil {
+				return err
+			}
+			left(w, cfg)
+			return nil
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "configuration `FILE` (also ROOTBOUND_CONFIG)")
@@ -92,6 +96,26 @@ func apply(w setting.World, cfg *config.Config, yes bool) error {
 	}
 	w.Say("Accepted. Servers that run take it now; one that the system confines takes new directories and rights to write when it starts anew")
 	return nil
+}
+
+// left tells which projects of the file stay out of force all the same.
+func left(w setting.World, cfg *config.Config) {
+	dir, err := state.Open(w.Getenv)
+	if err != nil {
+		return // apply kept what was accepted, so it is there
+	}
+	ids, chosen, err := dir.Active(config.Name(cfg.File))
+	if err != nil {
+		w.Say("Warning: " + setting.Unreliable(err))
+	}
+	if !chosen {
+		return
+	}
+	for _, p := range cfg.Projects {
+		if !slices.Contains(ids, string(p.ID)) {
+			w.Say("Notice: project " + rootbound.Quote(string(p.ID)) + " is not in force: rootbound use chose others")
+		}
+	}
 }
 
 // printChanges shows what is accepted, the file itself first.
