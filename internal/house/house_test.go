@@ -70,7 +70,7 @@ var imports = map[string][]string{
 	"fileop/text":           {},
 	"search":                {"beneath", "search/ignore", "search/match"},
 	"search/ignore":         {},
-	"search/match":          {},
+	"search/match":          {"search/match/automaton"},
 	"watch":                 {"beneath"},
 	"guard":                 {"authority", "beneath", "decision", "guard/entrylock", "guard/facts", "guard/hang", "guard/judge", "guard/keep", "guard/own", "guard/pace", "guard/rules", "guard/spelling"},
 	"guard/entrylock":       {"beneath"},
@@ -113,6 +113,8 @@ var imports = map[string][]string{
 	"probe/truth":           {},
 	"probe/wire":            {},
 	"decision/decisiontest": {"decision"},
+
+	"search/match/automaton": {},
 
 	"internal/config/source": {},
 	"internal/config/follow": {"internal/config", "internal/config/held"},

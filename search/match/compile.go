@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/search/match/automaton"
 )
 
 // Bounds of one pattern.
@@ -32,7 +33,7 @@ type Matcher struct {
 
 	need    []literal // one of them stands in every line that matches; nil: not known
 	exact   bool      // and where it stands, it is the match (but for the borders of Word)
-	filter  *program
+	filter  *automaton.Program
 	engines engines
 }
 
@@ -72,7 +73,7 @@ func Compile(pattern string, o Options) (*Matcher, error) {
 	} else {
 		m.need = needed(tree)
 	}
-	if m.filter, err = assemble(tree, o.Word); err != nil {
+	if m.filter, err = automaton.Assemble(tree, o.Word); err != nil {
 		return nil, tooComplex(err)
 	}
 	return m, nil

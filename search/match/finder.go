@@ -3,6 +3,8 @@ package match
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rootbound/rootbound/search/match/automaton"
 )
 
 // finder goes from line to line that may match: by the literals a match needs if that skips much, by the automaton else. It
@@ -10,7 +12,7 @@ import (
 type finder struct {
 	m       *Matcher
 	sizes   sizes
-	auto    *automaton
+	auto    *automaton.Automaton
 	cursors [maxNeeded]cursor
 	places  [maxNeeded]int
 
@@ -32,7 +34,7 @@ func (f *finder) use(m *Matcher, z sizes, on func(work int) bool) {
 	}
 	f.on = on
 	if f.auto != nil {
-		f.auto.on = on
+		f.auto.On = on
 	}
 }
 
@@ -81,7 +83,7 @@ func (f *finder) next(text []byte, low int) (start, end int) {
 		if f.tried > 64 && f.passed < densely*f.tried {
 			f.dense = true
 		}
-		if f.automaton().accepts(text[start:end], true) {
+		if f.automaton().Accepts(text[start:end], true) {
 			return start, end
 		}
 		low = end + 1
@@ -95,26 +97,26 @@ func (f *finder) next(text []byte, low int) (start, end int) {
 // run is next by the automaton alone.
 func (f *finder) run(text []byte, low int) (start, end int) {
 	a := f.automaton()
-	if !a.lost {
+	if !a.Lost() {
 		if !f.loaded {
 			f.base, f.loaded = low, true
-			a.load(text[low:], true)
+			a.Load(text[low:], true)
 		}
-		at := a.next(low - f.base)
+		at := a.Next(low - f.base)
 		if at < 0 {
 			return -1, 0
 		}
-		if !a.lost {
+		if !a.Lost() {
 			return lineAround(text, low, f.base+at)
 		}
 	}
 	return lineAround(text, low, low)
 }
 
-func (f *finder) automaton() *automaton {
+func (f *finder) automaton() *automaton.Automaton {
 	if f.auto == nil {
-		f.auto = newAutomaton(f.m.filter, f.sizes)
-		f.auto.on = f.on
+		f.auto = automaton.New(f.m.filter, f.sizes.bounds, share)
+		f.auto.On = f.on
 	}
 	return f.auto
 }

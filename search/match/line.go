@@ -114,7 +114,7 @@ func (m *Matcher) rest(text []byte, first Span, b borders, on func(work int) boo
 	n := len(spans) + maxSpans - 1
 	for from := last; (from < end || from == end && end == len(text)) && len(spans) < n; {
 		start, at := from, borderAt(b, from, end, end)
-		if from > 0 && (m.word || m.filter.words) { // the character in front of a match decides
+		if from > 0 && (m.word || m.filter.Words()) { // the character in front of a match decides
 			_, w := utf8.DecodeLastRune(text[:from])
 			start, at = from-w, at|behind
 		}

@@ -36,6 +36,9 @@ func bits(c byte) int {
 	return rarest
 }
 
+// share is how much of a text a byte makes up.
+func share(c byte) float64 { return 1 / float64(uint(1)<<bits(c)) }
+
 // literal is a text to look for. It finds the rarest of its bytes first: bytes.IndexByte is the fastest loop there is.
 type literal struct {
 	text []byte // in lower case with fold

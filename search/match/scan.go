@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"io"
 	"unicode/utf8"
+
+	"github.com/rootbound/rootbound/search/match/automaton"
 )
 
 // Sizes of the buffer of one worker, in bytes.
@@ -65,7 +67,10 @@ type Buffer struct {
 }
 
 // sizes are those above, or smaller ones in tests.
-type sizes struct{ first, most, overlap, table, lane int }
+type sizes struct {
+	first, most, overlap int
+	bounds               automaton.Bounds
+}
 
 // Scan searches what r gives for m and calls hit for each line that matches, in order, until hit returns false. It reads
 // in blocks and asks ctx and o.Stop before each, and within one every few milliseconds. Its errors are those of r, ctx and
@@ -76,7 +81,7 @@ func Scan(ctx context.Context, r io.Reader, m *Matcher, o ScanOptions, b *Buffer
 	}
 	o.Context = min(max(o.Context, 0), MaxContext)
 	if b.sizes == (sizes{}) {
-		b.sizes = sizes{firstBlock, maxBuffer, overlap, maxTable, minLane}
+		b.sizes = sizes{first: firstBlock, most: maxBuffer, overlap: overlap}
 	}
 	if b.data == nil {
 		b.data = make([]byte, b.sizes.first)
@@ -400,7 +405,7 @@ func (s *scan) partOfLine(end int, last bool) {
 	}
 	if !s.skip && !s.done {
 		var spans []Span
-		if s.m.exact || s.b.finder.automaton().accepts(text, b&atBegin != 0) {
+		if s.m.exact || s.b.finder.automaton().Accepts(text, b&atBegin != 0) {
 			spans = s.m.spans(text, b, nil, s.b.on)
 		}
 		if len(spans) > 0 {

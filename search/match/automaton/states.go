@@ -1,4 +1,4 @@
-package match
+package automaton
 
 import (
 	"encoding/binary"
@@ -8,17 +8,28 @@ import (
 
 // Bounds of what one worker's automaton remembers.
 const (
-	maxTable  = 128 << 10 // entries of four bytes each
 	maxSets   = 384 << 10 // bytes
+	maxTable  = 128 << 10 // entries of four bytes each
+	minLane   = 1 << 10   // bytes
 	maxFlush  = 8         // flushes while fewer than flushCost bytes a state went by, after which it gives up
 	flushCost = 64
 )
 
-// automaton is a program made deterministic while it runs. States are rows of a table, by the class of the next byte. It
-// belongs to one worker.
-type automaton struct {
-	p      *program
-	sizes  sizes
+// Bounds are what an automaton remembers and when it runs lanes; zero values stand for what is fit for work.
+type Bounds struct {
+	Table int // entries of the table of states
+	Lane  int // bytes of a text that is worth a lane
+}
+
+// Automaton is a program made deterministic while it runs. States are rows of a table, by the class of the next byte. It
+// belongs to one goroutine and holds at most about one MiB.
+type Automaton struct {
+	// On is asked now and then, with the steps that were taken since, whether to go on; nil goes on.
+	On func(work int) bool
+
+	p      *Program
+	bounds Bounds
+	common func(c byte) float64
 	stride uint32
 	table  []uint32
 	states []state
@@ -42,9 +53,8 @@ type automaton struct {
 	lanes []lane // of all
 	lane  int    // the first that is not done
 
-	on      func(work int) bool
-	work    int  // nodes that were looked at since on was asked
-	stopped bool // on said no: what was loaded is not run any further
+	work    int  // nodes that were looked at since On was asked
+	stopped bool // On said no: what was loaded is not run any further
 
 	passed  int // bytes since the last flush
 	flushes int
@@ -66,14 +76,29 @@ type state struct {
 	word  bool     // behind a word character, where the program asks
 }
 
-func newAutomaton(p *program, z sizes) *automaton {
-	a := &automaton{p: p, sizes: z, stride: uint32(p.classes + 1), seen: make([]uint32, len(p.nodes))}
+// New makes an automaton. common tells the share of a byte in the texts that are expected, to choose what is skipped fast.
+func New(p *Program, b Bounds, common func(c byte) float64) *Automaton {
+	if b.Table == 0 {
+		b.Table = maxTable
+	}
+	if b.Lane == 0 {
+		b.Lane = minLane
+	}
+	a := &Automaton{p: p, bounds: b, common: common, stride: uint32(p.classes + 1), seen: make([]uint32, len(p.nodes))}
 	a.reset()
 	return a
 }
 
+// Lost reports that the automaton gave up: it had more states than it may remember, too often for what they were worth.
+func (a *Automaton) Lost() bool { return a.lost }
+
+// Size is about what the automaton holds, in bytes.
+func (a *Automaton) Size() int {
+	return 4*(cap(a.table)+cap(a.seen)+cap(a.queue)+cap(a.stack)) + 2*a.size + 56*cap(a.states)
+}
+
 // reset forgets all states.
-func (a *automaton) reset() {
+func (a *Automaton) reset() {
 	a.table = append(a.table[:0], make([]uint32, firstRow*a.stride)...)
 	for i := range a.stride {
 		a.table[rowAccepted*a.stride+i] = rowAccepted * a.stride
@@ -94,7 +119,7 @@ func (a *automaton) reset() {
 }
 
 // rest gives the state inside a row of its own if most bytes stay in it.
-func (a *automaton) rest() {
+func (a *Automaton) rest() {
 	if a.inside[0] != a.inside[1] || a.inside[0] < firstRow*a.stride {
 		return
 	}
@@ -104,7 +129,7 @@ func (a *automaton) rest() {
 		from := a.inside[0]
 		a.leaves[c] = a.step(from, class) != from
 		if a.leaves[c] {
-			share += 1 / float64(uint(1)<<bits(byte(c)))
+			share += a.common(byte(c))
 		}
 	}
 	if share > 1.0/10 {
@@ -132,7 +157,7 @@ func (a *automaton) rest() {
 }
 
 // closure appends the nodes that are reached from n without a byte and without a condition.
-func (a *automaton) closure(out []uint32, n uint32) []uint32 {
+func (a *Automaton) closure(out []uint32, n uint32) []uint32 {
 	if out == nil {
 		out = a.queue[:0]
 		a.mark++
@@ -158,7 +183,7 @@ func (a *automaton) closure(out []uint32, n uint32) []uint32 {
 }
 
 // state is the row of a set of nodes; it builds the row if it is new.
-func (a *automaton) state(nodes []uint32, begin, word bool) uint32 {
+func (a *Automaton) state(nodes []uint32, begin, word bool) uint32 {
 	kept := nodes[:0]
 	conditions := false
 	for _, n := range nodes {
@@ -202,7 +227,7 @@ func (a *automaton) state(nodes []uint32, begin, word bool) uint32 {
 }
 
 // step is the state behind a byte of the class, or the end of the text for the class behind the last.
-func (a *automaton) step(from, class uint32) uint32 {
+func (a *Automaton) step(from, class uint32) uint32 {
 	if to := a.table[from+class]; to != rowUnknown {
 		return to
 	}
@@ -227,7 +252,7 @@ func (a *automaton) step(from, class uint32) uint32 {
 	return to
 }
 
-func (a *automaton) after(s *state, class uint32, holds syntax.EmptyOp, end, word bool) uint32 {
+func (a *Automaton) after(s *state, class uint32, holds syntax.EmptyOp, end, word bool) uint32 {
 	// what the conditions that hold here let through
 	here := s.nodes
 	if slices.ContainsFunc(here, func(n uint32) bool { return a.p.nodes[n].kind == nodeEmpty }) {
@@ -274,12 +299,12 @@ func (a *automaton) after(s *state, class uint32, holds syntax.EmptyOp, end, wor
 }
 
 // full reports that no more states fit.
-func (a *automaton) full() bool {
-	return len(a.table)+int(a.stride) > a.sizes.table || a.size > maxSets
+func (a *Automaton) full() bool {
+	return len(a.table)+int(a.stride) > a.bounds.Table || a.size > maxSets
 }
 
 // flush makes room by forgetting all states, or gives up where that happens too often.
-func (a *automaton) flush() {
+func (a *Automaton) flush() {
 	if a.passed < flushCost*len(a.states) {
 		if a.flushes++; a.flushes > maxFlush {
 			a.lost = true

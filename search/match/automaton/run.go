@@ -1,12 +1,15 @@
-package match
+package automaton
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // A step of the automaton waits for the one before it. Where several stretches of a text run side by side, a processor
 // does not wait.
 const (
 	lanes   = 4
-	minLane = 1 << 10 // bytes of one
+	nowhere = math.MaxInt
 	pause   = 1 << 16 // nodes, after which it is asked whether to go on
 )
 
@@ -20,12 +23,12 @@ type lane struct {
 
 func (l *lane) open() bool { return l.at < l.end && l.hit == nowhere }
 
-// load lays out text for next. begin tells that a line begins where it does.
-func (a *automaton) load(text []byte, begin bool) {
+// Load lays out text for Next. begin tells that a line begins where it does.
+func (a *Automaton) Load(text []byte, begin bool) {
 	a.text, a.begin, a.lane, a.stopped = text, begin, 0, false
 	a.all = [lanes]lane{{end: len(text), state: a.at(0, begin), hit: nowhere}}
 	a.lanes = a.all[:1]
-	if a.idle || len(text) < lanes*a.sizes.lane {
+	if a.idle || len(text) < lanes*a.bounds.Lane {
 		return
 	}
 	for k := 1; k < lanes; k++ {
@@ -42,7 +45,7 @@ func (a *automaton) load(text []byte, begin bool) {
 }
 
 // at is the state at a place in the text: at the beginning of a line or inside of one.
-func (a *automaton) at(from int, begin bool) uint32 {
+func (a *Automaton) at(from int, begin bool) uint32 {
 	switch {
 	case begin:
 		return a.line
@@ -52,17 +55,17 @@ func (a *automaton) at(from int, begin bool) uint32 {
 	return a.inside[0]
 }
 
-// next is a position in, or at the end of, the first line at or behind low that may match; -1 for none. low does not go
-// back, and is where a line begins unless it is 0. Where the automaton gives up it sets lost, and the answer means nothing.
-func (a *automaton) next(low int) int {
+// Next is a position in, or at the end of, the first line at or behind low that may match; -1 for none. low does not go
+// back, and is where a line begins unless it is 0. Once Lost, the answer means nothing.
+func (a *Automaton) Next(low int) int {
 	for ; a.lane < len(a.lanes); a.lane++ {
 		l := &a.lanes[a.lane]
 		if l.at < low || l.hit != nowhere && l.hit < low {
 			l.at, l.state, l.hit = min(low, l.end), a.line, nowhere
 		}
 		for l.open() && !a.lost {
-			if a.together(); a.work > pause && a.on != nil {
-				a.stopped = !a.on(a.work)
+			if a.together(); a.work > pause && a.On != nil {
+				a.stopped = !a.On(a.work)
 				a.work = 0
 			}
 			if a.stopped {
@@ -76,17 +79,17 @@ func (a *automaton) next(low int) int {
 	return -1
 }
 
-// accepts reports that a line, or a part of one, may match.
-func (a *automaton) accepts(line []byte, begin bool) bool {
+// Accepts reports that a line, or a part of one, may match.
+func (a *Automaton) Accepts(line []byte, begin bool) bool {
 	if a.lost {
 		return true
 	}
-	a.load(line, begin)
-	return a.next(0) >= 0 || a.lost
+	a.Load(line, begin)
+	return a.Next(0) >= 0 || a.lost
 }
 
 // together moves the open lanes on, until none has a fast way to go.
-func (a *automaton) together() {
+func (a *Automaton) together() {
 	var open [lanes]*lane
 	n := 0
 	for k := a.lane; k < len(a.lanes); k++ {
@@ -109,7 +112,7 @@ func (a *automaton) together() {
 	}
 }
 
-func (a *automaton) one(l *lane) {
+func (a *Automaton) one(l *lane) {
 	if a.idle && l.state == rowIdle*a.stride {
 		at := a.skip(a.text[:l.end], l.at)
 		a.passed += at - l.at
@@ -129,7 +132,7 @@ func (a *automaton) one(l *lane) {
 	a.passed += j
 }
 
-func (a *automaton) two(l0, l1 *lane) {
+func (a *Automaton) two(l0, l1 *lane) {
 	table, special, class := a.table, a.special, &a.p.class
 	n := min(l0.end-l0.at, l1.end-l1.at)
 	p0, p1 := a.text[l0.at:l0.at+n], a.text[l1.at:l1.at+n]
@@ -149,7 +152,7 @@ func (a *automaton) two(l0, l1 *lane) {
 	a.passed += 2 * j
 }
 
-func (a *automaton) four(l0, l1, l2, l3 *lane) {
+func (a *Automaton) four(l0, l1, l2, l3 *lane) {
 	table, special, class := a.table, a.special, &a.p.class
 	n := min(l0.end-l0.at, l1.end-l1.at, l2.end-l2.at, l3.end-l3.at)
 	p0, p1 := a.text[l0.at:l0.at+n], a.text[l1.at:l1.at+n]
@@ -175,7 +178,7 @@ func (a *automaton) four(l0, l1, l2, l3 *lane) {
 }
 
 // slow takes one step of a lane that the fast loop may not take.
-func (a *automaton) slow(l *lane) {
+func (a *Automaton) slow(l *lane) {
 	if a.lost {
 		return
 	}
@@ -217,7 +220,7 @@ func (a *automaton) slow(l *lane) {
 }
 
 // close looks whether the last line of the text, which has no newline, matches at its end.
-func (a *automaton) close(l *lane) {
+func (a *Automaton) close(l *lane) {
 	if l.at == l.end && l.end == len(a.text) && l.hit == nowhere && l.from < l.end && a.text[l.end-1] != '\n' {
 		if a.step(l.state, uint32(a.p.classes)) == rowAccepted*a.stride {
 			l.hit = l.end
@@ -226,7 +229,7 @@ func (a *automaton) close(l *lane) {
 }
 
 // restart puts the lanes back to where their lines begin, since states are forgotten.
-func (a *automaton) restart() {
+func (a *Automaton) restart() {
 	for k := range a.lanes {
 		l := &a.lanes[k]
 		start := bytes.LastIndexByte(a.text[l.from:l.at], '\n') + 1
@@ -238,7 +241,7 @@ func (a *automaton) restart() {
 }
 
 // skip is the first position at or behind i of a byte that leads away from the state inside.
-func (a *automaton) skip(text []byte, i int) int {
+func (a *Automaton) skip(text []byte, i int) int {
 	leaves := &a.leaves
 	for ; i+8 <= len(text); i += 8 {
 		p := text[i : i+8 : i+8]

@@ -1,4 +1,4 @@
-package match
+package automaton
 
 import (
 	"regexp/syntax"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// program is a pattern as an automaton over bytes. It takes every line that matches, and may take some that do not: of a
+// Program is a pattern as an automaton over bytes. It takes every line that matches, and may take some that do not: of a
 // character above ASCII it sees the length and the first byte, unless it is a single one.
-type program struct {
+type Program struct {
 	nodes   []node
 	start   uint32
 	words   bool // \b or \B is used
@@ -19,6 +19,9 @@ type program struct {
 	newline uint8       // its class, which holds nothing else
 	isWord  []bool      // by class
 }
+
+// Words reports that the pattern uses \b or \B.
+func (p *Program) Words() bool { return p.words }
 
 type node struct {
 	kind     nodeKind
@@ -47,13 +50,14 @@ func (s *byteSet) add(low, high byte) {
 
 func (s *byteSet) has(c byte) bool { return s[c>>6]&(1<<(c&63)) != 0 }
 
-// assemble builds the automaton; word puts the borders of Options.Word around it.
-func assemble(re *syntax.Regexp, word bool) (*program, error) {
+// Assemble builds the automaton of a pattern. word asks that no word character stands beside a match. The pattern is parsed
+// with syntax.Perl; the caller bounds its size.
+func Assemble(re *syntax.Regexp, word bool) (*Program, error) {
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
 		return nil, err
 	}
-	p := &program{}
+	p := &Program{}
 	a := assembler{p: p, index: map[byteSet]uint32{}}
 	// node i stands for instruction i; what an instruction needs beyond one node comes behind
 	p.nodes = make([]node, len(prog.Inst), 2*len(prog.Inst)+8)
@@ -79,7 +83,7 @@ func assemble(re *syntax.Regexp, word bool) (*program, error) {
 }
 
 type assembler struct {
-	p     *program
+	p     *Program
 	sets  []byteSet
 	index map[byteSet]uint32
 	close uint32 // the closing border of Word, 0 if there is none yet
@@ -256,3 +260,11 @@ func (a *assembler) classify() {
 		}
 	}
 }
+
+// isWord are the characters that \w has in RE2 syntax.
+var isWord = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' && c < utf8.RuneSelf
+	}
+	return t
+}()
