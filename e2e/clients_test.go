@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound/internal/rig"
@@ -32,6 +34,9 @@ type step struct {
 	Roots []string       `json:"roots"`
 	URIs  []string       `json:"uris,omitempty"`
 	Argv  []string       `json:"argv,omitempty"`
+
+	Name   string         `json:"name,omitempty"` // resource: the client's function
+	Params map[string]any `json:"params,omitempty"`
 }
 
 // seen is what a client saw of it.
@@ -184,6 +189,8 @@ func runGo(t *testing.T, version string, p plan) []seen {
 			got, err = s.ListTools(ctx, nil)
 		case "call":
 			got, err = s.CallTool(ctx, &mcp.CallToolParams{Name: st.Tool, Arguments: st.Args})
+		case "resource":
+			got, err = runResource(ctx, s, st)
 		case "roots":
 			var gone []string
 			for _, u := range now {
@@ -200,6 +207,10 @@ func runGo(t *testing.T, version string, p plan) []seen {
 		line := seen{}
 		if err != nil {
 			line.Thrown = err.Error()
+			var we *jsonrpc.Error
+			if errors.As(err, &we) {
+				line.Code = int(we.Code)
+			}
 		} else if line.Result, err = json.Marshal(got); err != nil {
 			t.Fatal(err)
 		}

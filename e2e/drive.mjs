@@ -29,6 +29,7 @@ export async function drive(connect) {
       let result = null;
       if (step.do === "server") result = c.server();
       else if (step.do === "tools") result = await c.listTools();
+      else if (step.do === "resource") result = await c.resource(step.name, step.params);
       else if (step.do === "call") result = await c.callTool({ name: step.tool, arguments: step.args ?? {} });
       else if (step.do === "subscribe") result = await c.subscribe(step.uris);
       else if (step.do === "unsubscribe") result = await c.unsubscribe(step.uris);

@@ -20,6 +20,7 @@ await drive(async (plan, state) => {
   await client.connect(transport);
   return {
     listTools: () => client.listTools(),
+    resource: (name, params) => client[name](params), // readResource, listResources, listResourceTemplates, complete
     callTool: (params) => client.callTool(params),
     // One listen for all of uris; the result is what the server granted of them.
     subscribe: async (uris) => {

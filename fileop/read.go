@@ -2,10 +2,8 @@ package fileop
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"io"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/rootbound/rootbound"
@@ -99,16 +97,6 @@ type Text struct {
 	Marks []Mark // beginnings of lines that were found on the way and were not known, ascending
 }
 
-// Mark is the place in one version of a file where a line begins: line Line, counted from 1, at byte Offset. All that is
-// before it was looked at and is text.
-type Mark struct{ Line, Offset int64 }
-
-// markEvery is the least distance of two marks, in bytes; a file has at most maxMarks of those that are set on the way.
-const (
-	markEvery = 256 << 10
-	maxMarks  = 4096
-)
-
 // ReadText reads part of src, at most limit bytes (0: DefaultText). A cut falls between lines where it can, else between
 // characters. info is what was known when src was opened. Memory is bounded by limit, whatever is asked for; a file that
 // grows while it is read ends at the limit.
@@ -185,31 +173,6 @@ type reader struct {
 	found []Mark
 }
 
-func spacing(size int64) int64 { return max(markEvery, size/maxMarks) }
-
-// before is the last mark known that is not behind a line.
-func (r *reader) before(line int64) Mark {
-	i, found := slices.BinarySearchFunc(r.known, line, func(m Mark, line int64) int { return cmp.Compare(m.Line, line) })
-	if found {
-		return r.known[i]
-	}
-	if i == 0 {
-		return Mark{Line: 1}
-	}
-	return r.known[i-1]
-}
-
-// mark remembers m unless a mark is less than near bytes before it.
-func (r *reader) mark(m Mark, near int64) {
-	last := r.before(m.Line)
-	if n := len(r.found); n > 0 && r.found[n-1].Line > last.Line {
-		last = r.found[n-1]
-	}
-	if m.Offset-last.Offset >= near {
-		r.found = append(r.found, m)
-	}
-}
-
 // at fills p; io.EOF comes with what was there. Other errors are ready for the caller.
 func (r *reader) at(p []byte, off int64) (int, error) {
 	if err := effect.Cancelled(r.ctx); err != nil {
@@ -283,44 +246,6 @@ func (r *reader) take(t *Text, buf []byte, off, count int64) error {
 			return nil
 		}
 	}
-}
-
-// skip finds where the line after count lines begins, or where the file ends before, and sets marks on the way. What is
-// skipped must be text too: it is where a file that has no lines at all is found out.
-func (r *reader) skip(buf []byte, count, every int64) (off, skipped int64, err error) {
-	from := r.before(count + 1)
-	off, skipped = from.Offset, from.Line-1
-	open := false // bytes behind the last newline
-	for skipped < count {
-		n, err := r.at(buf, off)
-		if err != nil && err != io.EOF {
-			return 0, 0, err
-		}
-		if off == 0 {
-			if err := text.CheckMark(buf[:n]); err != nil {
-				return 0, 0, err
-			}
-		}
-		if err := text.CheckBinary(buf[:n], off); err != nil {
-			return 0, 0, err
-		}
-		end, lines := leading(buf[:n], count-skipped)
-		off += int64(end)
-		skipped += lines
-		if end > 0 {
-			open = buf[end-1] != '\n'
-		}
-		if i := bytes.LastIndexByte(buf[:end], '\n'); i >= 0 {
-			r.mark(Mark{skipped + 1, off - int64(end-i-1)}, every)
-		}
-		if end == n && (err == io.EOF || n == 0) {
-			if open {
-				skipped++
-			}
-			return off, skipped, nil
-		}
-	}
-	return off, skipped, nil
 }
 
 // leading is the length of the first count lines of p, and how many of them end in it.
