@@ -27,6 +27,7 @@ func TestSearchOfWhatHangs(t *testing.T) {
 		{"contents", "project", fuseRead, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, base+"/hang", c.name)
 			defer w.close()
 			f, err := w.mountFUSE(w.dir+"/ws/m", nodes, func(op uint32, node uint64) bool { return op == c.op && node == c.node })
@@ -37,7 +38,7 @@ func TestSearchOfWhatHangs(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.put(w.dir+"/other/b.txt", []byte("needle\n"))
-			config := w.writeConfig(map[string]any{"fs_timeout": "2s", "projects": []map[string]any{
+			config := w.writeConfig(map[string]any{"fs_timeout": "5s", "projects": []map[string]any{
 				{"id": "a", "dir": w.dir + "/ws", "rights": "rw"}, {"id": "b", "dir": w.dir + "/other", "rights": "ro"},
 			}})
 			p, err := w.begin(start{version: rawmcp.Legacy, argv: []string{"--confine=off", "--no-slow", "--tools=" + c.tools, "--config", config}})
