@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -151,6 +152,7 @@ func TestG23SwitchingWorkspaceDropsCachesAndSubscriptions(t *testing.T) {
 			w.follow(cs, uri)
 		}
 		w.watched("app/a.txt", "app/sub", "lib/l.txt")
+		w.eventually("the listens of three resources and of the lists", func() bool { n, subs := w.hub.Count(); return n == 4 && subs == 3 })
 		w.say("app/a.txt", "", false)
 		told.next(of("app", "a.txt"))
 
@@ -290,7 +292,17 @@ func TestSubscribingWhileTheGenerationEnds(t *testing.T) {
 		}
 	}
 	p.subscribe(2, of("app", "a.txt"))
-	p.failed(2, -32602, "generation_stale")
+	for refused, listed := false, false; !refused || !listed; { // in any order
+		m := p.recv()
+		switch {
+		case m.Method == "notifications/resources/list_changed":
+			listed = true
+		case string(m.ID) == "2" && m.Error != nil && strings.Contains(m.Error.Message, "generation_stale"):
+			refused = true
+		default:
+			t.Fatalf("got %s", m.line)
+		}
+	}
 	w.watched()
 }
 
