@@ -78,17 +78,18 @@ func (x *Watch) resolve(k int32, name string) (l beneath.Look, ok bool) {
 	case !elsewhere(err):
 	case k != 0:
 		x.drop(k)
-	case rootbound.ReasonOf(err) == rootbound.NotFound:
-		x.end(rootbound.NotFound)
-	default:
+	case rootbound.ReasonOf(err) != rootbound.NotFound:
 		x.end(rootbound.MovedOut)
+	default: // a notice is coming that tells whether it was moved or removed
+		x.astray = true
+		x.doubt()
 	}
 	return l, false
 }
 
 func (x *Watch) look(k int32, name string) (beneath.Look, error) {
 	if x.name != "" {
-		return x.place.LookAbove(x.place.Depth()-1, name)
+		return x.place.LookAbove(x.depth(), name)
 	}
 	return x.place.Look(x.nodes.path(k, ""), name)
 }
@@ -271,6 +272,10 @@ func (x *Watch) tellAll() {
 func (x *Watch) closeWindows() {
 	now := time.Now()
 	late, all := x.pend.due(now)
+	if all && x.astray {
+		x.astray = false
+		x.check(beneath.SelfGone)
+	}
 	if all {
 		x.rescan()
 		x.overflow()
@@ -310,6 +315,16 @@ func (x *Watch) renew(r *renewal) {
 	x.place.Close()
 	x.place, x.see = r.place, r.see
 	x.collapse = true
+	if at := x.place.At().Path; at != x.path { // the root is another
+		old := x.above
+		x.path, x.above = at, nil
+		x.failed(x.lookAbove(x.depth()))
+		for _, id := range old {
+			if !slices.Contains(x.above, id) {
+				x.w.unlink(id, x, false)
+			}
+		}
+	}
 	late, all := x.pend.all()
 	x.any = x.any || all || x.unsure
 	held := x.held

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,15 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
+// settled waits until the watch has done what it was told.
+func (x *Watch) settled() {
+	for busy := true; busy; runtime.Gosched() {
+		x.mu.Lock()
+		busy = x.running || x.renewed != nil || len(x.waiting) > 0
+		x.mu.Unlock()
+	}
+}
+
 func TestSuspendAndResume(t *testing.T) {
 	w := newWorld(t)
 	w.do("file ws/d/f 1", "mkdir ws/other")
@@ -31,6 +41,7 @@ func TestSuspendAndResume(t *testing.T) {
 	o := w.open("d")
 	defer o.Close()
 	must(t, quiet.Resume(o, quietSight))
+	quiet.settled()
 	w.do("file ws/d/after x")
 	if told := lq.until(Event{Rel: "after", Kind: Changed}); len(told) != 1 {
 		t.Errorf("told of what is hidden: %+v", told)
@@ -69,6 +80,36 @@ func TestSuspendAndResume(t *testing.T) {
 	<-s.closed
 	quiet.Close()
 	<-quietSight.closed
+}
+
+// The next generation may reach the object from another root.
+func TestResumeUnderAnotherRoot(t *testing.T) {
+	w := newWorld(t)
+	w.do("mkdir ws/a/b/c", "file ws/a/b/f 1")
+	in := newWatcher(t, Options{Window: -1})
+	dir, ld := w.watch(in, "a/b", true, nil)
+	file, lf := w.watch(in, "a/b/f", false, nil)
+	for _, root := range []string{"ws/a", "ws"} {
+		r, err := beneath.OpenRoot(w.dir + "/" + root)
+		must(t, err)
+		defer r.Release()
+		set := beneath.NewSet([]beneath.Member{{Root: r}}, nil)
+		at := strings.TrimPrefix("ws/a/b", root+"/")
+		for p, x := range map[string]*Watch{at: dir, at + "/f": file} {
+			o, err := set.Open(beneath.Ref{Path: p}, beneath.Handle)
+			must(t, err)
+			must(t, x.Resume(o, nil))
+			x.settled()
+			o.Close()
+		}
+		name := fmt.Sprintf("c/%d", len(root))
+		w.do("file ws/a/b/"+name+" 1", "file ws/a/b/f "+root)
+		ld.until(Event{Rel: name, Kind: Changed})
+		lf.until(Event{Kind: Changed})
+	}
+	w.do("mv ws/a ws/z")
+	ld.until(Event{Kind: Ended, Why: rootbound.MovedOut})
+	lf.until(Event{Kind: Ended, Why: rootbound.MovedOut})
 }
 
 // Suspend waits for a function that runs, and Close may be called by it.
@@ -365,10 +406,54 @@ func TestLostNotices(t *testing.T) {
 	o := w.open("")
 	defer o.Close()
 	must(t, x.Resume(o, nil))
-	lx.until(Event{Kind: Changed})
+	lx.untilAny(Event{Kind: Changed}, Event{Kind: Overflow}) // the latter for what was read after Resume
 	fq.extra <- beneath.Notice{ID: 1 << 30, What: beneath.Made, Name: "nobody"}
 	w.do("file ws/n4/m/f x")
 	lx.untilAny(Event{Rel: "n4/m/f", Kind: Changed}, Event{Kind: Overflow})
+}
+
+// The kernel's own limits: in a user namespace, which has some of its own.
+func TestKernelLimits(t *testing.T) {
+	if os.Getenv("WATCH_FEW") == "" {
+		c := exec.Command(os.Args[0], "-test.run=^TestKernelLimits$")
+		c.Env = append(os.Environ(), "WATCH_FEW=1", "TMPDIR="+t.TempDir())
+		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+		var failed *exec.ExitError
+		switch out, err := c.CombinedOutput(); {
+		case errors.As(err, &failed):
+			t.Errorf("%v\n%s", err, out)
+		case err != nil || strings.Contains(string(out), "no user namespaces"):
+			t.Skipf("no user namespaces: %v %s", err, out)
+		}
+		return
+	}
+	limit := func(name string, n int) {
+		if err := os.WriteFile("/proc/sys/user/max_inotify_"+name, fmt.Append(nil, n), 0o644); err != nil {
+			fmt.Println("no user namespaces:", err)
+			os.Exit(0)
+		}
+	}
+	w := newWorld(t)
+	for n := range 30 {
+		w.do(fmt.Sprintf("mkdir ws/%d", n))
+	}
+	limit("watches", 20)
+	in := newWatcher(t, Options{})
+	o := w.open("")
+	defer o.Close()
+	told := newLog(t)
+	if _, err := in.Add(t.Context(), o, true, nil, told.add); rootbound.ReasonOf(err) != rootbound.LimitReached || !strings.Contains(err.Error(), "fs.inotify.max_user_watches") {
+		t.Errorf("%v", err)
+	}
+	x, err := in.Add(t.Context(), o, false, nil, told.add) // nothing is left of the first
+	must(t, err)
+	x.Close()
+	limit("instances", 1)
+	if _, err := New(Options{}); rootbound.ReasonOf(err) != rootbound.LimitReached || !strings.Contains(err.Error(), "fs.inotify.max_user_instances") {
+		t.Errorf("%v", err)
+	}
 }
 
 // script is a notifier without a kernel: all it tells is put into it.

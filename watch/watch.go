@@ -18,6 +18,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -228,10 +229,13 @@ func (w *Watcher) link(id beneath.WatchID, x *Watch) bool {
 		return false
 	}
 	switch owner, _ := w.owners.get(id); owner {
+	case x.id:
 	case 0:
 		w.owners.set(id, x.id)
 	case shared:
-		w.shared[id] = append(w.shared[id], x.id)
+		if !slices.Contains(w.shared[id], x.id) {
+			w.shared[id] = append(w.shared[id], x.id)
+		}
 	default:
 		w.owners.set(id, shared)
 		w.shared[id] = []uint32{owner, x.id}

@@ -19,8 +19,7 @@ type Watch struct {
 	name string // of the watched file; "" for a directory
 	f    func(Event)
 
-	object beneath.ObjectID // that was watched first, and where
-	path   string
+	object beneath.ObjectID // that was watched first
 
 	mu        sync.Mutex
 	cond      sync.Cond // of telling
@@ -37,6 +36,7 @@ type Watch struct {
 
 	// What follows belongs to begin, work and finish, of which one runs at a time.
 	place    *beneath.Place
+	path     string // of place
 	see      Sight
 	nodes    nodes
 	above    []beneath.WatchID // of the directories between the root and node 0
@@ -47,6 +47,7 @@ type Watch struct {
 	unsure   bool      // not all directories may be watched: look again
 	missing  time.Time // when the watched file was missed, plus what it is given to come back
 	lastSeen beneath.What
+	astray   bool // node 0 was not at its place, and no notice has said why
 	done     bool
 }
 
@@ -80,9 +81,10 @@ func (x *Watch) Suspend() {
 	}
 }
 
-// Resume goes on with the object o, which must be the watched one and lie where it lay, and with another Sight, which is
-// closed with the watch or if Resume fails. What happened since Suspend is judged by the new Sight and told as one
-// Changed of the object itself, if there is anything to tell. moved_out: o is another object, or elsewhere.
+// Resume goes on with the object o, which must be the watched one (of a file: one of its name in the same directory, or the
+// watch ends), and with another Sight, which is closed with the watch or if Resume fails. The root it was reached from may be
+// another. What happened since Suspend is judged by the new Sight and told as one
+// Changed of the object itself, if there is anything to tell. moved_out: o is another object.
 func (x *Watch) Resume(o *beneath.Object, see Sight) error {
 	if see == nil {
 		see = everything{}
@@ -94,7 +96,7 @@ func (x *Watch) Resume(o *beneath.Object, see Sight) error {
 	switch {
 	case x.closed:
 		err = closed()
-	case x.name == "" && !p.ID().Same(x.object), x.name != "" && o.IsDir(), p.At().Path != x.path:
+	case x.name == "" && !p.ID().Same(x.object), x.name != "" && (o.IsDir() || path.Base(p.At().Path) != x.name):
 		err = &rootbound.Error{Reason: rootbound.MovedOut}
 	}
 	if err != nil {
@@ -197,6 +199,14 @@ func (x *Watch) paused() bool {
 	return x.suspended || x.closed
 }
 
+// depth is how many components node 0 lies below the root.
+func (x *Watch) depth() int {
+	if x.name != "" {
+		return x.place.Depth() - 1
+	}
+	return x.place.Depth()
+}
+
 func (x *Watch) top() beneath.WatchID { return x.nodes.all[0].id }
 
 // giveBack puts notices back that came before a suspension and were not told.
@@ -269,9 +279,8 @@ func (x *Watch) begin(ctx context.Context, o *beneath.Object) error {
 	if x.w.deafened() {
 		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the system gives no notices any more"}
 	}
-	depth := x.place.Depth()
+	depth := x.depth()
 	if x.name != "" {
-		depth--
 		d, err := x.place.Above(depth)
 		if err != nil {
 			return err
@@ -287,6 +296,14 @@ func (x *Watch) begin(ctx context.Context, o *beneath.Object) error {
 		}
 		o = d
 	}
+	if err := x.lookAbove(depth); err != nil {
+		return err
+	}
+	return x.scan(ctx, o, none, "", nil)
+}
+
+// lookAbove watches whether a directory between the root and node 0, which lies at a depth, is moved.
+func (x *Watch) lookAbove(depth int) error {
 	for n := range depth {
 		d, err := x.place.Above(n)
 		if err == nil {
@@ -297,10 +314,9 @@ func (x *Watch) begin(ctx context.Context, o *beneath.Object) error {
 			return err
 		}
 	}
-	return x.scan(ctx, o, none, "", nil)
+	return nil
 }
 
-// lookAt watches whether a directory above the watched one is moved.
 func (x *Watch) lookAt(d *beneath.Object) error {
 	defer x.w.add()()
 	for {
