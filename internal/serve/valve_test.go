@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // inside counts who was let in, and keeps them in until end.
@@ -119,4 +121,30 @@ func TestValveCountsAnswersBeingEncoded(t *testing.T) {
 		close(end)
 		synctest.Wait()
 	})
+}
+
+// What may answer much waits for the client to read; what a client needs to go on does not.
+func TestToolsAndResourcesPassTheValve(t *testing.T) {
+	for method, waits := range map[string]bool{"tools/call": true, "resources/read": true, "tools/list": false, "ping": false, "notifications/roots/list_changed": false} {
+		synctest.Test(t, func(t *testing.T) {
+			v := &valve{}
+			v.open()
+			v.writing(Backlog/4 + 1)
+			began := new(atomic.Bool)
+			serve := v.middleware(func(context.Context, string, mcp.Request) (mcp.Result, error) {
+				began.Store(true)
+				return nil, nil
+			})
+			go func() { _, _ = serve(t.Context(), method, nil) }()
+			synctest.Wait()
+			if began.Load() == waits {
+				t.Errorf("%s: waits %t", method, !waits)
+			}
+			v.writing(-1)
+			synctest.Wait()
+			if !began.Load() {
+				t.Errorf("%s: never begins", method)
+			}
+		})
+	}
 }
