@@ -80,7 +80,7 @@ func contents(tmp, binary string, rounds int, quick bool) ([]row, error) {
 	}
 	defer os.RemoveAll(corpus.Dir)
 	config := filepath.Join(tmp, "contents.yaml")
-	text := fmt.Sprintf("projects: [{id: corpus, dir: %q, rights: ro, presets: {credentials: off, execution: off}}]\nlimits: {search: %d, text: 16 MiB}\n", corpus.Dir, 2*listedHits)
+	text := fmt.Sprintf("projects: [{id: corpus, dir: %q, rights: ro, presets: {credentials: off, execution: off}}]\nlimits: {search: %d, text: 16 MiB, search_time: 10m}\n", corpus.Dir, 2*listedHits)
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,8 @@ func duel(p *peer, rg string, l listed, dir string, rounds int) (ratio float64, 
 			continue
 		}
 		if !slices.Equal(ours, theirs) {
-			return 0, "", fmt.Errorf("%q: the answers differ: ours %d lines, rg %d", l.pattern, len(ours), len(theirs))
+			only := slices.DeleteFunc(ours, func(s string) bool { _, found := slices.BinarySearch(theirs, s); return found })
+			return 0, "", fmt.Errorf("%q: the answers differ: rg has %d lines, ours %d others: %.300q", l.pattern, len(theirs), len(only), only)
 		}
 		found = len(ours)
 	}
