@@ -340,14 +340,13 @@ func TestSweepWithFewDescriptors(t *testing.T) {
 	defer o.Close()
 	var was unix.Rlimit
 	must(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &was))
-	first := 0 // the next descriptor
-	for openAt := 0; ; openAt++ {
-		if _, err := unix.FcntlInt(uintptr(openAt), unix.F_GETFD, 0); err != nil {
-			first = openAt
-			break
+	limit := uint64(0)
+	for free := 0; free < 6; limit++ { // six more may be open, whatever is open already
+		if _, err := unix.FcntlInt(uintptr(limit), unix.F_GETFD, 0); err != nil {
+			free++
 		}
 	}
-	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(first + 6), Max: was.Max}))
+	must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: limit, Max: was.Max}))
 	defer func() { must(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &was)) }()
 	told := 0
 	err = o.Sweep(ctx(), Sweep{Workers: 2, Course: Course{Visit: taking, Failed: func(rel string, err error) { t.Errorf("%s: %v", rel, err) }},
