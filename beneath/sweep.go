@@ -241,15 +241,15 @@ func (s *sweeper) number(r *Run) error {
 	return nil
 }
 
-// relieve waits until no run holds a directory: descriptors ran out. It reports whether any did.
+// relieve waits until no run holds a directory: descriptors ran out. Another try is worth it also if none does now: one may
+// have been given back since.
 func (s *sweeper) relieve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	any := s.working > 0
 	for s.working > 0 && !s.halted.Load() {
 		s.moved.Wait()
 	}
-	return any
+	return !s.halted.Load()
 }
 
 // discard ends a run that was begun and never handed out.
