@@ -13,6 +13,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/mcpfs"
 )
 
 // slowLog makes the decision of a walk wait, as a slow disk would.
@@ -60,7 +61,7 @@ func TestLongCallsSendProgressAndStop(t *testing.T) {
 						t.Errorf("progress went from %v to %v", last, p)
 					}
 					last = p
-				case <-time.After(5 * time.Second):
+				case <-time.After(30 * time.Second):
 					t.Fatal("no progress was told")
 				}
 			}
@@ -83,7 +84,7 @@ func TestNoProgressUnasked(t *testing.T) {
 	log := &slowLog{entered: make(chan struct{}), release: make(chan struct{})}
 	l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.ReadOnly)}, Sink: log},
 		clientOptions{revision: legacy, progress: func(*mcp.ProgressNotificationParams) { told.Add(1) }})
-	timer := time.AfterFunc(700*time.Millisecond, func() { close(log.release) })
+	timer := time.AfterFunc(mcpfs.ProgressEvery*3/2, func() { close(log.release) })
 	defer timer.Stop()
 	l.ok("directory_tree", args{"path": "."})
 	if told.Load() != 0 {

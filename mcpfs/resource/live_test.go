@@ -105,7 +105,7 @@ func start(t *testing.T, o serve.Options, revision string, roots []string) *live
 	}
 	t.Cleanup(func() {
 		l.session.Close()
-		ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
 		defer stop()
 		if err := l.service.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
