@@ -3,7 +3,6 @@ package mcpfs
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/show"
@@ -43,11 +42,11 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	if err != nil {
 		return nil, badPattern(err, r, pattern)
 	}
-	if o.Include, err = search.CompileGlobs(include); err != nil {
-		return nil, badPattern(err, r, strings.Join(include, ", "))
+	if o.Include, err = search.CompileGlobs("include", include); err != nil {
+		return nil, badPattern(err, r, few(include))
 	}
-	if o.Exclude, err = search.CompileGlobs(exclude); err != nil {
-		return nil, badPattern(err, r, strings.Join(exclude, ", "))
+	if o.Exclude, err = search.CompileGlobs("exclude", exclude); err != nil {
+		return nil, badPattern(err, r, few(exclude))
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
@@ -71,7 +70,9 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 		if res.Truncated {
 			out.Text += " so far"
 		}
+		noteUnclosed(out, "an include pattern", include...)
 	}
+	noteUnclosed(out, "an exclude pattern", exclude...)
 	if res.Truncated {
 		next := show.Cursor(res.Next)
 		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), next)

@@ -25,7 +25,7 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	x, err := search.CompileExcludes(exclude)
 	if err != nil {
-		return nil, badPattern(err, r, strings.Join(exclude, ", "))
+		return nil, badPattern(err, r, few(exclude))
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
@@ -60,9 +60,10 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		fmt.Fprintf(&b, "\n[cut after %d matches; go on with cursor: %s]", len(res.Hits), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
-	if len(res.Hits) == 0 && search.Unclosed(pattern) {
-		out.Note("nothing closes a bracket or brace of the pattern, so it stands for itself; write \\[ if that is meant")
+	if len(res.Hits) == 0 {
+		noteUnclosed(out, "the pattern", pattern)
 	}
+	noteUnclosed(out, "an exclude pattern", exclude...)
 	out.Text = b.String()
 	noteUnread(out, unread)
 	show.Skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
@@ -81,6 +82,31 @@ func noteUnread(out *wire.Reply, u search.Unread) {
 	if u.Count > 0 {
 		out.Note(counted(u.Count, "ignore file was", "ignore files were") + " not read or had too many rules, and did not count; the first of them " + rootbound.Quote(show.Path(u.Paths[0])))
 	}
+}
+
+// noteUnclosed explains why nothing was found, where it may be that.
+func noteUnclosed(out *wire.Reply, what string, patterns ...string) {
+	for _, p := range patterns {
+		if search.Unclosed(p) {
+			out.Note("nothing closes a bracket or brace of " + what + ", so it stands for itself; write \\[ if that is meant")
+			return
+		}
+	}
+}
+
+// few joins as many patterns as a message repeats.
+func few(patterns []string) string {
+	var b strings.Builder
+	for i, p := range patterns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p[:min(len(p), rootbound.MaxEcho+1)])
+		if b.Len() > rootbound.MaxEcho {
+			break
+		}
+	}
+	return b.String()
 }
 
 // badPattern completes a refusal that never came to the guard; its path is the pattern, which is what was wrong.

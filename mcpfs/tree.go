@@ -3,7 +3,6 @@ package mcpfs
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
@@ -30,7 +29,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	exclude, err := search.CompileTreeExcludes(patterns)
 	if err != nil {
-		return nil, badPattern(err, r, strings.Join(patterns, ", "))
+		return nil, badPattern(err, r, few(patterns))
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
@@ -59,6 +58,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)
 	noteUnread(out, unread)
+	noteUnclosed(out, "an exclude pattern", patterns...)
 	f.cutTree(c, out, r.Path, t, used, o.Depth)
 	return out, nil
 }

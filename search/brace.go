@@ -5,27 +5,23 @@ import (
 	"strings"
 )
 
-// Bounds of what the braces of one pattern may stand for.
-const (
-	maxExpansions = 1000
-	maxExpanded   = 256 << 10 // bytes
-	maxNesting    = 50
-)
+// maxNesting bounds braces within braces.
+const maxNesting = 50
 
 // expandBraces writes out "{a,b}" and "{1..3}" as bash does; what is neither stays as it is. It reports false where the
-// bounds are passed.
-func expandBraces(s string) ([]string, bool) {
+// budget is spent.
+func expandBraces(s string, b *budget) ([]string, bool) {
 	if !strings.Contains(s, "{") {
-		return []string{s}, true
+		return []string{s}, b.take(&b.expansions, 1) && b.take(&b.bytes, len(s))
 	}
 	// what stands for an escaped character while braces are looked for; patterns hold no NUL
 	s = strings.NewReplacer(`\\`, "\x00s", `\{`, "\x00o", `\}`, "\x00c", `\,`, "\x00m", `\.`, "\x00p").Replace(s)
 	if strings.HasPrefix(s, "{}") {
 		s = "\x00o\x00c" + s[2:]
 	}
-	x := &expander{}
+	x := &expander{budget: b}
 	all := x.expand(s, 0)
-	if x.over {
+	if b.over || !b.take(&b.expansions, len(all)) {
 		return nil, false
 	}
 	shown := strings.NewReplacer("\x00s", `\\`, "\x00o", `\{`, "\x00c", `\}`, "\x00m", `\,`, "\x00p", `\.`)
@@ -41,10 +37,7 @@ func expandBraces(s string) ([]string, bool) {
 	return out, true
 }
 
-type expander struct {
-	bytes int
-	over  bool
-}
+type expander struct{ *budget }
 
 func (x *expander) expand(s string, depth int) []string {
 	if depth > maxNesting {
@@ -52,19 +45,21 @@ func (x *expander) expand(s string, depth int) []string {
 	}
 	acc := []string{""}
 	for !x.over {
-		open, end := balanced(s)
+		open, end := x.balanced(s)
 		if open < 0 {
 			return x.join(acc, []string{s})
 		}
 		pre, body, post := s[:open], s[open+1:end], s[end+1:]
 		var values []string
-		switch seq, isSeq := sequence(body); {
+		seq, isSeq := sequence(body, x.expansions)
+		x.read(16 * len(seq))
+		switch {
 		case strings.HasSuffix(pre, "$"):
 			values = []string{"{" + body + "}"}
 		case isSeq:
 			values = seq
 		case strings.Contains(body, ","):
-			parts := commaParts(body)
+			parts := x.commaParts(body)
 			if len(parts) == 1 { // the commas are all within one inner set
 				for _, v := range x.expand(parts[0], depth+1) {
 					values = append(values, "{"+v+"}")
@@ -73,12 +68,19 @@ func (x *expander) expand(s string, depth int) []string {
 			}
 			for _, p := range parts {
 				values = append(values, x.expand(p, depth+1)...)
+				if len(values) > x.expansions {
+					x.over = true
+					return nil
+				}
 			}
 		case commaSetFollows(post): // "{a},b}": the first closing brace is a character
 			s = pre + "{" + body + "\x00c" + post
 			continue
 		default:
 			return x.join(acc, []string{s})
+		}
+		if !x.read(len(values) * len(pre)) {
+			return nil
 		}
 		for i := range values {
 			values[i] = pre + values[i]
@@ -93,15 +95,14 @@ func (x *expander) expand(s string, depth int) []string {
 }
 
 func (x *expander) join(heads, tails []string) []string {
-	if len(heads)*len(tails) > maxExpansions {
+	if len(heads)*len(tails) > x.expansions {
 		x.over = true
 		return nil
 	}
 	out := make([]string, 0, len(heads)*len(tails))
 	for _, h := range heads {
 		for _, t := range tails {
-			if x.bytes += len(h) + len(t); x.bytes > maxExpanded {
-				x.over = true
+			if !x.take(&x.bytes, len(h)+len(t)) {
 				return nil
 			}
 			out = append(out, h+t)
@@ -111,7 +112,10 @@ func (x *expander) join(heads, tails []string) []string {
 }
 
 // balanced finds the first "{" that has its "}", -1 for none.
-func balanced(s string) (open, end int) {
+func (x *expander) balanced(s string) (open, end int) {
+	if !x.read(len(s)) {
+		return -1, -1
+	}
 	var opens []int
 	open, end = -1, -1
 	for i := 0; i < len(s); i++ {
@@ -136,13 +140,13 @@ func balanced(s string) (open, end int) {
 }
 
 // commaParts splits at the commas outside inner braces.
-func commaParts(s string) []string {
+func (x *expander) commaParts(s string) []string {
 	var out []string
 	start := 0
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '{':
-			if o, e := balanced(s[i:]); o == 0 {
+			if o, e := x.balanced(s[i:]); o == 0 {
 				i += e
 			}
 		case ',':
@@ -164,8 +168,8 @@ func commaSetFollows(s string) bool {
 	return false
 }
 
-// sequence writes out "1..5", "05..10..2", "a..e".
-func sequence(s string) ([]string, bool) {
+// sequence writes out "1..5", "05..10..2", "a..e", at most one more than most.
+func sequence(s string, most int) ([]string, bool) {
 	parts := strings.Split(s, "..")
 	if len(parts) != 2 && len(parts) != 3 {
 		return nil, false
@@ -201,7 +205,7 @@ func sequence(s string) ([]string, bool) {
 		width = max(len(parts[0]), len(parts[1]))
 	}
 	var out []string
-	for v := from; len(out) <= maxExpansions; {
+	for v := from; len(out) <= most; {
 		if letters {
 			out = append(out, string(rune(v)))
 		} else {

@@ -102,13 +102,14 @@ func parseClass(s string) (c *charClass, n int, ok bool) {
 			i++
 		}
 		if s[i] == '[' && !escaped {
-			if name, rest, found := strings.Cut(s[i+1:], ":]"); found && strings.HasPrefix(name, ":") && isClass(name[1:]) {
+			const longest = len(":xdigit:]") // or a class that never ends would be read again from each "["
+			if name, _, found := strings.Cut(s[i+1:min(len(s), i+1+longest)], ":]"); found && strings.HasPrefix(name, ":") && isClass(name[1:]) {
 				if low >= 0 {
 					broken = true
 				}
 				low = -1
 				c.named = append(c.named, namedClass(name[1:]))
-				i = len(s) - len(rest)
+				i += 1 + len(name) + len(":]")
 				continue
 			}
 		}

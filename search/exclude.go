@@ -1,22 +1,29 @@
 package search
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// MaxPatterns is the most exclude patterns of one call.
+// MaxPatterns is the most patterns of one list.
 const MaxPatterns = 256
 
 // Excludes is a list of compiled exclude patterns. The zero value excludes nothing. Immutable and safe for concurrent use.
 type Excludes struct {
 	patterns []*Pattern
-	anywhere []string // plain names that are left out at any depth
+	anywhere map[string]struct{} // plain names that are left out at any depth
 }
 
 // CompileExcludes reads the excludes of a search: each is a pattern like that of the search itself, so one without "/"
 // means the top level only.
 func CompileExcludes(patterns []string) (Excludes, error) {
 	var x Excludes
+	if err := few("exclude", patterns); err != nil {
+		return x, err
+	}
+	b := newBudget(1)
 	for _, s := range patterns {
-		if err := x.add(s); err != nil {
+		if err := x.add(s, b); err != nil {
 			return Excludes{}, err
 		}
 	}
@@ -26,21 +33,28 @@ func CompileExcludes(patterns []string) (Excludes, error) {
 // CompileTreeExcludes reads the excludes of a tree: one with "*" is a pattern, one without means that path at any depth.
 func CompileTreeExcludes(patterns []string) (Excludes, error) {
 	var x Excludes
+	if err := few("exclude", patterns); err != nil {
+		return x, err
+	}
+	b := newBudget(3)
 	for _, s := range patterns {
 		if s == "" {
 			continue // else the forms for any depth would leave out everything
 		}
-		if plainName(s) {
-			x.anywhere = append(x.anywhere, s)
+		if len(s) <= MaxPattern && plainName(s) {
+			if x.anywhere == nil {
+				x.anywhere = map[string]struct{}{}
+			}
+			x.anywhere[s] = struct{}{}
 			continue
 		}
-		if err := x.add(s); err != nil {
+		if err := x.add(s, b); err != nil {
 			return Excludes{}, err
 		}
 		if !strings.Contains(s, "*") {
 			// a leading "!" or "#" has its meaning at the start of a pattern only
 			for _, anywhere := range []string{"**/" + s, "**/" + s + "/**"} {
-				if err := x.add(anywhere); err != nil {
+				if err := x.add(anywhere, b); err != nil {
 					return Excludes{}, err
 				}
 			}
@@ -50,9 +64,14 @@ func CompileTreeExcludes(patterns []string) (Excludes, error) {
 }
 
 // CompileGlobs reads the globs of a content search, which mean what they mean to grep and git: one without "/" is a name at
-// any depth, one with "/" a path, with or without "/" in front, and "/" at the end stands for all below that directory.
-func CompileGlobs(patterns []string) (Excludes, error) {
+// any depth, one with "/" a path, with or without "/" in front, and "/" at the end stands for all below that directory. Refusals
+// call them by kind, "include" or "exclude".
+func CompileGlobs(kind string, patterns []string) (Excludes, error) {
 	var x Excludes
+	if err := few(kind, patterns); err != nil {
+		return x, err
+	}
+	b := newBudget(1)
 	for _, s := range patterns {
 		glob := strings.TrimLeft(s, "!")
 		turned := s[:len(s)-len(glob)]
@@ -70,18 +89,22 @@ func CompileGlobs(patterns []string) (Excludes, error) {
 		} else if !strings.Contains(glob, "/") && !strings.HasPrefix(glob, "#") {
 			glob = "**/" + glob
 		}
-		if err := x.add(turned + glob); err != nil {
+		if err := x.add(turned+glob, b); err != nil {
 			return Excludes{}, err
 		}
 	}
 	return x, nil
 }
 
-func (x *Excludes) add(s string) error {
-	if len(x.patterns) >= 3*MaxPatterns {
-		return invalid("more than 256 exclude patterns")
+func few(kind string, patterns []string) error {
+	if len(patterns) > MaxPatterns {
+		return invalid(fmt.Sprintf("more than %d %s patterns", MaxPatterns, kind))
 	}
-	p, err := Compile(s)
+	return nil
+}
+
+func (x *Excludes) add(s string, b *budget) error {
+	p, err := compile(s, b)
 	if err == nil {
 		x.patterns = append(x.patterns, p)
 	}
@@ -97,10 +120,8 @@ func plainName(s string) bool {
 func (x Excludes) Match(rel string) bool {
 	if len(x.anywhere) > 0 {
 		last := rel[strings.LastIndexByte(rel, '/')+1:]
-		for _, n := range x.anywhere {
-			if n == last {
-				return true
-			}
+		if _, ok := x.anywhere[last]; ok {
+			return true
 		}
 	}
 	for _, p := range x.patterns {

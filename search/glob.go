@@ -29,7 +29,9 @@ type part struct {
 }
 
 // Compile reads a pattern: argument_invalid, with the forms that exist, for what is not one.
-func Compile(pattern string) (*Pattern, error) {
+func Compile(pattern string) (*Pattern, error) { return compile(pattern, newBudget(1)) }
+
+func compile(pattern string, b *budget) (*Pattern, error) {
 	if len(pattern) > MaxPattern {
 		return nil, invalid("a pattern of more than 4096 bytes")
 	}
@@ -40,23 +42,36 @@ func Compile(pattern string) (*Pattern, error) {
 	if strings.HasPrefix(pattern, "#") || pattern == "" {
 		return p, nil
 	}
-	if at := extendedAt(pattern); at >= 0 {
+	if at := extendedAt(pattern, b); b.over {
+		return nil, tooMuch(pattern)
+	} else if at >= 0 {
 		return nil, invalid("the form " + pattern[at:at+2] + "…) in a pattern")
 	}
 	for strings.HasPrefix(pattern, "!") {
 		p.negate = !p.negate
 		pattern = pattern[1:]
 	}
-	alternatives, ok := expandBraces(pattern)
+	alternatives, ok := expandBraces(pattern, b)
 	if !ok {
-		return nil, invalid("braces that stand for too many patterns")
+		return nil, tooMuch(pattern)
 	}
 	for _, a := range alternatives {
-		if g, ok := compileGlob(a); ok {
+		g, ok := compileGlob(a, b)
+		if b.over {
+			return nil, tooMuch(pattern)
+		}
+		if ok {
 			p.globs = append(p.globs, g)
 		}
 	}
 	return p, nil
+}
+
+func tooMuch(pattern string) error {
+	if strings.Contains(pattern, "{") {
+		return invalid("braces that stand for too many patterns")
+	}
+	return invalid("patterns that are too much together")
 }
 
 func invalid(detail string) error {
@@ -65,14 +80,17 @@ func invalid(detail string) error {
 }
 
 // extendedAt finds the first extended form outside a class, -1 for none.
-func extendedAt(s string) int {
+func extendedAt(s string, b *budget) int {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
 			i++
 		case '[':
-			if _, n, _ := parseClass(s[i:]); n > 0 {
+			_, n, _ := parseClass(s[i:])
+			if n > 0 {
 				i += n - 1
+			} else if !b.read(16 * (len(s) - i)) {
+				return -1
 			}
 		case '!', '@', '+', '?', '*':
 			if i+1 < len(s) && s[i+1] == '(' && strings.IndexByte(s[i+2:], ')') >= 0 {
@@ -107,7 +125,10 @@ func Unclosed(pattern string) bool {
 }
 
 // compileGlob reads an alternative; false for one that can match nothing.
-func compileGlob(s string) (glob, bool) {
+func compileGlob(s string, b *budget) (glob, bool) {
+	if !b.take(&b.parts, 1+strings.Count(s, "/")) {
+		return nil, false
+	}
 	var names []string
 	all := strings.Split(s, "/")
 	for i, n := range all {
@@ -136,7 +157,7 @@ func compileGlob(s string) (glob, bool) {
 		if n == "" || n == "." || n == ".." {
 			return nil, false
 		}
-		t, ok := compileName(n)
+		t, ok := compileName(n, b)
 		if !ok {
 			return nil, false
 		}

@@ -142,7 +142,7 @@ func TestGlobsOfContentSearch(t *testing.T) {
 		{"/", "", "a x/a"},
 		{"#x", "", "x #x y/#x"},
 	} {
-		x, err := CompileGlobs([]string{c.glob})
+		x, err := CompileGlobs("include", []string{c.glob})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestGlobsOfContentSearch(t *testing.T) {
 			}
 		}
 	}
-	if _, err := CompileGlobs([]string{"@(a)"}); err == nil {
+	if _, err := CompileGlobs("include", []string{"@(a)"}); err == nil {
 		t.Error("an extended form was taken")
 	}
 }

@@ -37,7 +37,7 @@ type token struct {
 }
 
 // compileName reads a pattern for one name, false for one that can match nothing.
-func compileName(s string) (name, bool) {
+func compileName(s string, b *budget) (name, bool) {
 	var toks []token
 	var lit strings.Builder
 	flush := func() {
@@ -64,6 +64,9 @@ func compileName(s string) (name, bool) {
 		case '[':
 			cl, n, ok := parseClass(s[i:])
 			if n == 0 {
+				if !b.read(16 * (len(s) - i)) {
+					return name{}, false
+				}
 				lit.WriteByte(c)
 				continue
 			}
@@ -88,7 +91,7 @@ func compileName(s string) (name, bool) {
 	case len(toks) == 2 && toks[0].kind == text && toks[1].kind == star:
 		return name{kind: prefix, text: toks[0].text}, true
 	}
-	return name{kind: tokens, tokens: toks}, true
+	return name{kind: tokens, tokens: toks}, b.take(&b.parts, len(toks))
 }
 
 func (n *name) match(s string) bool {
