@@ -16,7 +16,6 @@ type group struct {
 	streams   map[*stream]bool
 	gen       rootbound.Generation // the last one that was resumed
 	suspended bool
-	ended     bool
 }
 
 func (g *group) add(st *stream, listens int) bool {
@@ -56,14 +55,14 @@ func (g *group) all() []*stream {
 }
 
 // keep registers a subscription made under use, unless that has ended meanwhile: whoever ends it later finds it here.
-func (g *group) keep(s *subscription, use *authority.Use) (old *subscription, err error) {
+func (g *group) keep(s, instead *subscription, use *authority.Use) (old *subscription, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err := use.Stale(); err != nil {
 		return nil, err
 	}
 	g.gen = max(g.gen, use.Snapshot().Generation)
-	return s.stream.put(s)
+	return s.stream.put(s, instead)
 }
 
 func (g *group) suspend(ended rootbound.Generation) {
@@ -102,7 +101,6 @@ func (g *group) resume(next *authority.Snapshot, changed bool) {
 func (g *group) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ended = true
 	for st := range g.streams {
 		st.finish()
 	}

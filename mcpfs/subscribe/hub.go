@@ -22,11 +22,11 @@ type Watch interface {
 
 // Options of a Hub.
 type Options struct {
-	// Watch watches what a target reached, a directory with all that is below it, and tells nothing once the target's
+	// Watch watches what a target reached, with tree a directory with all that is below it, and tells nothing once the target's
 	// generation has ended, until it is renewed. told gets the path of what changed, below the target and "" for itself;
 	// ended: nothing more will be told. It is called by one goroutine at a time, may be called before Watch returns, and does
 	// not block. Errors are *rootbound.Error; they reach the client. Required; see Watching.
-	Watch func(ctx context.Context, t *guard.Target, told func(rel string, ended bool)) (Watch, error)
+	Watch func(ctx context.Context, t *guard.Target, tree bool, told func(rel string, ended bool)) (Watch, error)
 
 	Subscriptions int // of one session or listen: 1,000
 	Listens       int // of one session or principal at a time: 100
@@ -178,5 +178,8 @@ func (h *Hub) listChanged(k kinds) {
 		}
 	}
 }
+
+// errLeft: there is nothing to go on with.
+var errLeft = &rootbound.Error{Reason: rootbound.NotFound}
 
 var errClosing = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "the server is closing"}

@@ -87,7 +87,7 @@ func (h *Hub) subscribed(ctx context.Context, req *mcp.SubscribeRequest, next mc
 	if st == nil || req.Params == nil {
 		return nil, errClosing
 	}
-	if err := h.subscribe(ctx, st, req.Params.URI); err != nil {
+	if err := h.subscribe(ctx, st, req.Params.URI, nil); err != nil {
 		return nil, refusal(err, false)
 	}
 	return empty(ctx, req.Session, next)
@@ -134,7 +134,7 @@ func (h *Hub) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, n
 		if st.has(uri) {
 			continue
 		}
-		err := refusal(h.subscribe(ctx, st, uri), true)
+		err := refusal(h.subscribe(ctx, st, uri, nil), true)
 		var e *rootbound.Error
 		switch {
 		case err == nil:
@@ -168,8 +168,9 @@ func kindsOf(n mcp.NotificationSubscriptions) (k kinds) {
 	return k
 }
 
-// subscribe judges a URI under the hold of ctx, watches what it names and registers the subscription.
-func (h *Hub) subscribe(ctx context.Context, st *stream, uri string) error {
+// subscribe judges a URI under the hold of ctx, watches what it names and registers the subscription. instead: in place of
+// that one, if it is not nil and is still there.
+func (h *Hub) subscribe(ctx context.Context, st *stream, uri string, instead *subscription) error {
 	use, err := authority.From(ctx)
 	if err != nil {
 		return err
@@ -186,7 +187,7 @@ func (h *Hub) subscribe(ctx context.Context, st *stream, uri string) error {
 			need = rootbound.List
 		}
 		s.home = homeIn(use.Snapshot(), project, path, t.Project().ID, t.Path(), need)
-		w, err := h.opt.Watch(ctx, t, s.told)
+		w, err := h.opt.Watch(ctx, t, t.Object().IsDir(), s.told)
 		if err != nil {
 			begun.fail(err)
 			return err
@@ -199,7 +200,7 @@ func (h *Hub) subscribe(ctx context.Context, st *stream, uri string) error {
 	}
 	var old *subscription
 	if err == nil {
-		old, err = st.group.keep(s, use)
+		old, err = st.group.keep(s, instead, use)
 	}
 	if err != nil {
 		s.close()

@@ -10,7 +10,7 @@ import (
 
 // Watching is an Options.Watch on one watch.Watcher, which is made when something is subscribed to for the first time. close
 // ends it.
-func Watching(o watch.Options) (start func(context.Context, *guard.Target, func(string, bool)) (Watch, error), close func()) {
+func Watching(o watch.Options) (start func(context.Context, *guard.Target, bool, func(string, bool)) (Watch, error), close func()) {
 	l := &lazy{opt: o}
 	return l.start, l.close
 }
@@ -39,12 +39,12 @@ func (l *lazy) watcher() (*watch.Watcher, error) {
 	return l.w, nil
 }
 
-func (l *lazy) start(ctx context.Context, t *guard.Target, told func(string, bool)) (Watch, error) {
+func (l *lazy) start(ctx context.Context, t *guard.Target, tree bool, told func(string, bool)) (Watch, error) {
 	w, err := l.watcher()
 	if err != nil {
 		return nil, err
 	}
-	x, err := w.Add(ctx, t.Object(), t.Object().IsDir(), t.Sight(), func(e watch.Event) { told(e.Rel, e.Kind == watch.Ended) })
+	x, err := w.Add(ctx, t.Object(), tree, t.Sight(), func(e watch.Event) { told(e.Rel, e.Kind == watch.Ended) })
 	if err != nil {
 		return nil, err
 	}

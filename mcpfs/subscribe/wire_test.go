@@ -277,6 +277,57 @@ func TestWatchThatEnds(t *testing.T) {
 	w.say("app/sub", "", true)
 	p.updated(of("app", "sub"), nil)
 	q.updated(of("app", "sub"), 2.0)
-	q.listenEnded(2) // nothing is left to tell
+	w.watched("app", "app") // where it will be seen to come back
+	w.say("app", "other", false)
+	w.write("app/sub/b.txt", "again")
+	w.say("app", "sub", false)
+	p.updated(of("app", "sub"), nil)
+	q.updated(of("app", "sub"), 2.0)
+	w.watched("app/sub", "app/sub")
+}
+
+// What cannot be waited for is told as lost: by the list, or by the end of a listen that hears of no list.
+func TestWhatIsLostIsSaid(t *testing.T) {
+	for _, c := range []struct{ name, at, watched string }{{"no watch left", "sub/b.txt", "app/sub/b.txt"}, {"by a link", "link/b.txt", "app/sub/b.txt"}} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t, mcpscope.Options{}, Options{})
+			w.link("app/sub", "app/link")
+			p, q, r := w.legacy(), w.dial(), w.dial()
+			p.subscribed(2, of("app", c.at))
+			q.listening(2, uris(of("app", c.at), of("lib", ".")))
+			r.listening(2, `{"resourceSubscriptions":["`+of("app", c.at)+`","rootbound://lib/"],"resourcesListChanged":true}`)
+			w.mu.Lock()
+			w.full = c.name == "no watch left"
+			w.mu.Unlock()
+			w.remove("app/sub/b.txt")
+			w.say(c.watched, "", true)
+			p.updated(of("app", c.at), nil)
+			p.notified("notifications/resources/list_changed", "", nil)
+			q.updated(of("app", c.at), 2.0)
+			q.listenEnded(2)
+			r.updated(of("app", c.at), 2.0)
+			if c.name == "by a link" {
+				r.notified("notifications/resources/list_changed", "", 2.0)
+				w.watched("lib")
+				return
+			}
+			r.listenEnded(2)
+			w.watched()
+		})
+	}
+}
+
+// A failure to go on after a switch is told, unlike a rule.
+func TestWhatCannotGoOnIsSaid(t *testing.T) {
+	w := newWorld(t, mcpscope.Options{}, Options{})
+	q := w.dial()
+	q.listening(1, uris(of("app", "a.txt"), of("lib", ".")))
+	w.mu.Lock()
+	w.unable = true
+	w.mu.Unlock()
+	if err := w.ceiling.Activate([]rootbound.RootID{"app"}); err != nil {
+		t.Fatal(err)
+	}
+	q.listenEnded(1)
 	w.watched()
 }

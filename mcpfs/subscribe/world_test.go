@@ -40,6 +40,7 @@ type world struct {
 	mu      sync.Mutex
 	watches []*spoken
 	full    bool // no more watches
+	unable  bool // to renew
 	onWatch func()
 
 	afterDrop func(next *authority.Snapshot) // set before anybody connects
@@ -59,6 +60,9 @@ func (s *spoken) Renew(*guard.Target) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.renewed++
+	if s.w.unable {
+		return &rootbound.Error{Reason: rootbound.IOError}
+	}
 	return nil
 }
 
@@ -72,7 +76,7 @@ func (s *spoken) Close() {
 	s.closed = true
 }
 
-func (w *world) watch(_ context.Context, t *guard.Target, told func(string, bool)) (Watch, error) {
+func (w *world) watch(_ context.Context, t *guard.Target, _ bool, told func(string, bool)) (Watch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.onWatch != nil {

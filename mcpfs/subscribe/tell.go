@@ -1,0 +1,243 @@
+package subscribe
+
+import (
+	"context"
+	"errors"
+	"path"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/resource"
+	"github.com/rootbound/rootbound/mcpscope"
+)
+
+// turn tells what there is to tell now. What needs an authority that is not there waits for the next generation.
+func (st *stream) turn(ctx context.Context) {
+	if st.group.waits() && !st.standing.Blind() {
+		if err := st.standing.Look(ctx, nothing); err != nil {
+			st.tellLists(ctx, tools|prompts)
+			return
+		}
+	}
+	st.settle(ctx)
+	st.tellLists(ctx, tools|prompts|resources)
+	for {
+		s, paths, lost := st.take()
+		if s == nil {
+			return
+		}
+		if !st.tell(ctx, s, paths, lost) {
+			return
+		}
+	}
+}
+
+func nothing(context.Context) error { return nil }
+
+// take is the next subscription with something to tell.
+func (st *stream) take() (s *subscription, paths map[string]bool, lost bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for len(st.due) > 0 {
+		s = st.due[0]
+		st.due = st.due[1:]
+		s.queued = false
+		if !s.closed && !st.over {
+			paths, s.paths = s.paths, nil
+			lost, s.lost = s.lost, false
+			return s, paths, lost
+		}
+	}
+	return nil, nil, false
+}
+
+// again puts back what could not be judged now.
+func (st *stream) again(s *subscription, paths map[string]bool, lost bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.lost = s.lost || lost
+	for rel := range paths {
+		s.add(rel)
+	}
+}
+
+// tell tells the changes of one subscription. false: there is no authority to judge them by.
+func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bool, lost bool) bool {
+	if st.misses(s) {
+		return st.back(ctx, s, lost)
+	}
+	said := map[string]bool{}
+	for rel := range paths {
+		uri, err := st.judge(ctx, s, rel)
+		switch {
+		case err == nil && !said[uri]:
+			said[uri] = true
+			st.update(ctx, uri)
+		case err == nil, denied(err):
+		case mcpscope.Waits(err):
+			st.again(s, paths, lost)
+			return false
+		default: // it can be neither told nor left out
+			st.lose(s, false)
+			return true
+		}
+		delete(paths, rel)
+	}
+	if lost {
+		return st.anew(ctx, s)
+	}
+	return true
+}
+
+func (st *stream) update(ctx context.Context, uri string) {
+	st.send(ctx, "notifications/resources/updated", &mcp.ResourceUpdatedNotificationParams{Meta: st.meta(), URI: uri})
+}
+
+// judge finds what is to be told of a change at rel: the object itself if it can be read or listed now, by its own URI; of
+// what is gone, the directory it was in, so that nothing is told of a name nobody could look at. Errors are those of the
+// guard; nothing is told then.
+func (st *stream) judge(ctx context.Context, s *subscription, rel string) (uri string, err error) {
+	for {
+		err = st.standing.Look(ctx, func(ctx context.Context) error {
+			_, err := st.hub.guard.Decide(ctx, request(s.home.project, path.Join(s.path, rel), nil))
+			return err
+		})
+		switch {
+		case err == nil, rel == "" && rootbound.ReasonOf(err) == rootbound.NotFound:
+			if rel == "" {
+				return s.uri, nil
+			}
+			return resource.URI(s.home.project, path.Join(s.path, rel)), nil
+		case rel != "" && gone(err):
+			if rel = path.Dir(rel); rel == "." {
+				rel = ""
+			}
+		default:
+			return "", err
+		}
+	}
+}
+
+func gone(err error) bool {
+	switch rootbound.ReasonOf(err) {
+	case rootbound.NotFound, rootbound.ParentMissing, rootbound.NotADirectory:
+		return true
+	}
+	return false
+}
+
+// denied tells a refusal of what was looked at from a look that failed.
+func denied(err error) bool {
+	switch rootbound.ReasonOf(err) {
+	case "", rootbound.IOError, rootbound.InternalError, rootbound.LimitReached, rootbound.Cancelled, rootbound.AuditUnavailable:
+		return false
+	}
+	return !mcpscope.Waits(err)
+}
+
+// request is how a resource is looked at: a file is read, a directory listed.
+func request(project rootbound.RootID, path string, invalid error) guard.Request {
+	return guard.Request{Op: rootbound.OpRead, Root: string(project), Path: path, Contained: true, Decoded: true, Listing: true, Invalid: invalid}
+}
+
+// anew watches again what lost its watch, or waits for it if it is not there any more.
+func (st *stream) anew(ctx context.Context, s *subscription) bool {
+	err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
+	switch {
+	case err == nil:
+		return true
+	case mcpscope.Waits(err):
+		st.again(s, map[string]bool{"": true}, true)
+		return false
+	case gone(err):
+		return st.await(ctx, s)
+	}
+	st.unable(s, err)
+	return true
+}
+
+// unable loses a subscription. What is there and cannot be watched ends a listen.
+func (st *stream) unable(s *subscription, err error) {
+	f := new(failure)
+	st.lose(s, errors.As(err, &f))
+}
+
+// settle lets the watches go on under the generation that has begun and drops what it denies: what resume could tell
+// without a look at the disk is gone already.
+func (st *stream) settle(ctx context.Context) {
+	st.mu.Lock()
+	var all []*subscription
+	if st.review {
+		for _, s := range st.subs {
+			all = append(all, s)
+		}
+	}
+	st.review = false
+	st.mu.Unlock()
+	for _, s := range all {
+		err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.renew(ctx, s) })
+		switch {
+		case err != nil && mcpscope.Waits(err):
+			st.mu.Lock()
+			st.review = true
+			st.mu.Unlock()
+			return
+		case err != nil && denied(err) && !gone(err): // which the change of the list tells
+			st.mu.Lock()
+			own := st.subs[s.uri] == s
+			if own {
+				delete(st.subs, s.uri)
+			}
+			st.mu.Unlock()
+			if own {
+				s.close()
+			}
+		case err != nil:
+			st.lose(s, false)
+		}
+	}
+}
+
+// tellLists tells which lists changed. That of the resources depends on the authority: it is told when the client can
+// list them again.
+func (st *stream) tellLists(ctx context.Context, which kinds) {
+	st.mu.Lock()
+	k := st.lists & which
+	st.lists &^= k
+	st.mu.Unlock()
+	if k&tools != 0 {
+		st.send(ctx, "notifications/tools/list_changed", &mcp.ToolListChangedParams{Meta: st.meta()})
+	}
+	if k&prompts != 0 {
+		st.send(ctx, "notifications/prompts/list_changed", &mcp.PromptListChangedParams{Meta: st.meta()})
+	}
+	if k&resources == 0 {
+		return
+	}
+	if !st.standing.Blind() {
+		if err := st.standing.Look(ctx, nothing); err != nil {
+			st.mu.Lock()
+			st.lists |= resources
+			st.mu.Unlock()
+			return
+		}
+	}
+	st.send(ctx, "notifications/resources/list_changed", &mcp.ResourceListChangedParams{Meta: st.meta()})
+}
+
+func (st *stream) meta() mcp.Meta {
+	if st.id == nil {
+		return nil
+	}
+	return mcp.Meta{mcp.MetaKeySubscriptionID: st.id}
+}
+
+// send hands a notification over. An error means that the client is gone, which ends the stream by another way.
+func (st *stream) send(ctx context.Context, method string, params mcp.Params) {
+	_ = st.hub.tap.send(ctx, st.session, method, params)
+}
