@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// NoCursor is the Detail of a cursor that does not go on from the answer before: one text, wherever that is noticed.
+const NoCursor = "not a cursor of this tool with these arguments (send next.cursor of the answer before with the same other arguments, or none to begin with the first page)"
+
 // Error is the only refusal type of the module. Callers branch on Reason, never on text.
 //
 // errors.Is(err, fs.ErrNotExist) holds for not_found and parent_missing, errors.Is(err, fs.ErrExist) for exists and

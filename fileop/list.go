@@ -160,7 +160,7 @@ func parseSizeCursor(s string) (Item, error) {
 	size, name, ok := strings.Cut(s, ":")
 	n, err := strconv.ParseInt(size, 10, 64)
 	if !ok || err != nil {
-		return Item{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "cursor", Next: "Leave cursor out to begin with the first page."}
+		return Item{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: rootbound.NoCursor}
 	}
 	return Item{Name: name, Size: n}, nil
 }

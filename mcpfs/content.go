@@ -74,7 +74,7 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	}
 	noteUnclosed(out, "an exclude pattern", exclude...)
 	if res.Truncated {
-		next := show.Cursor(res.Next)
+		next := c.next(res.Next)
 		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
@@ -89,12 +89,7 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	return out, nil
 }
 
-func counted(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
+func counted(n int, one, more string) string { return show.Counted(n, one, more) }
 
 // whyCut says what ended a search, if it was not the number of matches.
 func whyCut(why search.Cut) string {

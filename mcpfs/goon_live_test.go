@@ -245,6 +245,7 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 				t.Errorf("%s %s: %v %v, %q", form, tool, s["truncated"], s["next"], note)
 			}
 		}
+		t.Run(form.String()+"/cursors", func(t *testing.T) { onlyItsOwn(t, l, form, cases) })
 		tools, err := l.session.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -254,6 +255,90 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 			if _, cuts := props["truncated"]; cuts != tested[tool.Name] {
 				t.Errorf("%s %s: may cut: %v, was asked: %v", form, tool.Name, cuts, tested[tool.Name])
 			}
+		}
+	}
+}
+
+// onlyItsOwn sends each question the cursors of all other ones, its own with other arguments, and its own with one byte
+// changed: an answer would be a page of something else, or an empty one.
+func onlyItsOwn(t *testing.T, l *live, form mcpfs.Tools, cases []goingOn) {
+	type question struct {
+		tool   string
+		args   args
+		cursor string
+	}
+	tools, err := l.session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	takes := map[string]map[string]any{}
+	for _, tool := range tools.Tools {
+		takes[tool.Name] = tool.InputSchema.(map[string]any)["properties"].(map[string]any)
+	}
+	var all []question
+	for _, c := range cases {
+		if c.tool == "list_allowed_directories" && form == mcpfs.Project {
+			continue
+		}
+		a := shaped(form, c.tool, c.args)
+		next, _ := structured(t, l.call(c.tool, a))["next"].(map[string]any)
+		if cursor, ok := next["cursor"].(string); ok {
+			all = append(all, question{c.tool, a, cursor})
+		}
+	}
+	refuse := func(what string, q question, cursor string) {
+		t.Helper()
+		a := maps.Clone(q.args)
+		a["cursor"] = cursor
+		res := l.call(q.tool, a)
+		s, _ := res.StructuredContent.(map[string]any)
+		e, _ := s["error"].(map[string]any)
+		if !res.IsError || e["reason"] != "argument_invalid" || !strings.Contains(textOf(res), rootbound.NoCursor) {
+			t.Errorf("%s %v with %s: %s", q.tool, q.args, what, textOf(res))
+		}
+	}
+	asked := map[string]bool{}
+	for _, q := range all {
+		asked[q.tool] = true
+		own := maps.Clone(q.args)
+		delete(own, "max_nodes") // it may change from page to page
+		for _, other := range all {
+			theirs := maps.Clone(other.args)
+			delete(theirs, "max_nodes")
+			if q.tool != other.tool || fmt.Sprint(own) != fmt.Sprint(theirs) {
+				refuse(fmt.Sprintf("the cursor of %s %v", other.tool, other.args), q, other.cursor)
+			}
+		}
+		for _, change := range []args{{"path": "flat/../tree"}, {"path": "files"}, {"relative_path": "files"}, {"pattern": "**/f*"}, {"sortBy": "size"}, {"sortBy": "name"},
+			{"excludePatterns": []string{"x"}}, {"include": []string{"x"}}, {"exclude": []string{"x"}}, {"gitignore": true}, {"gitignore": false}, {"depth": 3},
+			{"literal": true}, {"ignore_case": true}, {"word": true}, {"include_ignored": false}} {
+			for k, v := range change {
+				was, has := q.args[k]
+				other := question{q.tool, maps.Clone(q.args), ""}
+				other.args[k] = v
+				standard := v == false || v == "name"
+				if _, takes := takes[q.tool][k]; takes && (has && fmt.Sprint(was) != fmt.Sprint(v) || !has && !standard) {
+					refuse("its cursor after "+k+" was another", other, q.cursor)
+				}
+			}
+		}
+		for i := range len(q.cursor) {
+			b := []byte(q.cursor)
+			if b[i]++; b[i] == 'z'+1 || b[i] == 'Z'+1 || b[i] == '9'+1 {
+				b[i] = '_'
+			}
+			refuse(fmt.Sprintf("byte %d of its cursor changed", i), q, string(b))
+		}
+		for _, bad := range []string{"zzzz", "abc", "AAAA", "%", "eHg", q.cursor + "A", q.cursor + "\n", q.cursor[1:], q.cursor[:len(q.cursor)-1]} {
+			refuse("a mangled cursor", q, bad)
+		}
+		a := maps.Clone(q.args)
+		a["cursor"] = q.cursor
+		l.ok(q.tool, a)
+	}
+	for tool := range takes {
+		if _, has := takes[tool]["cursor"]; has != asked[tool] {
+			t.Errorf("%s takes a cursor: %v, was asked: %v", tool, has, asked[tool])
 		}
 	}
 }

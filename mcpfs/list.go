@@ -2,7 +2,6 @@ package mcpfs
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"strings"
 
@@ -13,15 +12,12 @@ import (
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
-// cursor decodes where a list goes on. It holds a name that was shown, nothing else.
-func (c call) cursor() string {
-	s := c.Text("cursor", false)
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil {
-		c.Fail("not a cursor of this tool", "cursor")
-	}
-	return string(b)
-}
+// cursor decodes where a list goes on: behind a place that was shown. It is one that next made for this tool and these
+// arguments.
+func (c call) cursor() string { return c.Cursor(c.tool.Cursors(c.Arguments, nil)) }
+
+// next is the cursor that goes on behind a place.
+func (c call) next(place string) string { return c.tool.Cursors(c.Arguments, nil).At(place) }
 
 func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileop.Listing, err error) {
 	r := c.request()
@@ -34,6 +30,12 @@ func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileo
 		return err
 	})
 	return l, err
+}
+
+// entries adds what both lists say besides their entries.
+func (c call) entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
+	rest := func(place string) string { return c.tool.Cursors(c.Arguments, map[string]any{"sortBy": nil}).At(place) }
+	return show.Entries(b, l, c.next, rest)
 }
 
 func (f *files) list(ctx context.Context, c call) (*wire.Reply, error) {
@@ -49,7 +51,7 @@ func (f *files) list(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString(show.Mark(it.Dir))
 		b.WriteString(rootbound.Listed(it.Name))
 	}
-	return show.Entries(&b, l), nil
+	return c.entries(&b, l), nil
 }
 
 func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
@@ -74,7 +76,7 @@ func (f *files) listSizes(ctx context.Context, c call) (*wire.Reply, error) {
 		page = " on this page"
 	}
 	fmt.Fprintf(&b, "\nTotal: %d files, %d directories%s\nCombined size: %s%s", len(l.Items)-dirs, dirs, page, show.Size(total), page)
-	return show.Entries(&b, l), nil
+	return c.entries(&b, l), nil
 }
 
 func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
@@ -114,8 +116,8 @@ func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
 			out.Text += "\n"
 		}
 		if i == f.limits.List {
-			next := show.Cursor(string(page[i-1].ID))
-			out.Text += fmt.Sprintf("[cut after %d directories; go on with cursor: %s]", i, next)
+			next := c.next(string(page[i-1].ID))
+			out.Text += fmt.Sprintf("[cut after %s; go on with cursor: %s]", counted(i, "directory", "directories"), next)
 			out.Cut, out.Next = true, map[string]any{"cursor": next}
 			break
 		}

@@ -57,7 +57,7 @@ func (f *files) pageOf(c call, all []granted) (page []granted, next string) {
 	page = all[from:]
 	if len(page) > f.limits.List {
 		page = page[:f.limits.List]
-		next = show.Cursor(string(page[len(page)-1].ID))
+		next = c.next(string(page[len(page)-1].ID))
 	}
 	return page, next
 }
@@ -114,7 +114,7 @@ func (f *files) projects(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out := &wire.Reply{}
 	if next != "" {
-		fmt.Fprintf(&b, "\n[cut after %d projects; go on with cursor: %s]", len(page), next)
+		fmt.Fprintf(&b, "\n[cut after %s; go on with cursor: %s]", counted(len(page), "project", "projects"), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
 	out.Text = b.String()

@@ -56,8 +56,8 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString("No matches found")
 	}
 	if res.Truncated {
-		next := show.Cursor(res.Next)
-		fmt.Fprintf(&b, "\n[cut after %d matches; go on with cursor: %s]", len(res.Hits), next)
+		next := c.next(res.Next)
+		fmt.Fprintf(&b, "\n[cut after %s; go on with cursor: %s]", counted(len(res.Hits), "match", "matches"), next)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
 	}
 	if len(res.Hits) == 0 {

@@ -82,15 +82,15 @@ func (f *files) cutTree(c call, out *wire.Reply, path string, t fileop.Tree, use
 		if c.Text("cursor", false) != "" {
 			out.Next = map[string]any{named: first, "cursor": ""}
 		}
-		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %d levels; %d directories are marked truncated, the first of them %s; ask for what they hold with %s]",
-			depth, closed, rootbound.Quote(first), named))
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %s; %s, the first of them %s; ask for what they hold with %s]",
+			counted(depth, "level", "levels"), counted(closed, "directory is marked truncated", "directories are marked truncated"), rootbound.Quote(first), named))
 	}
 	if used < len(t.Nodes) || t.Truncated {
 		last := show.PathIn(t.Nodes, used-1)
-		next := show.Cursor(last)
+		next := c.next(last)
 		out.Cut, out.Next = true, map[string]any{"cursor": next}
-		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %d entries, the last of them %s; go on with cursor: %s; or ask for less with depth, gitignore or excludePatterns]",
-			fresh, rootbound.Quote(show.Join(path, last)), next))
+		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %s, the last of them %s; go on with cursor: %s; or ask for less with depth, gitignore or excludePatterns]",
+			counted(fresh, "entry", "entries"), rootbound.Quote(show.Join(path, last)), next))
 	}
 }
 

@@ -470,7 +470,7 @@ func parsePlace(cursor string) (place, error) {
 		p.line, ok = int(n), err == nil
 	}
 	if !ok || len(cursor) > maxPlace {
-		return place{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the cursor is none of a content search", Next: "Send the cursor of the answer before, or none."}
+		return place{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: rootbound.NoCursor}
 	}
 	return p, nil
 }

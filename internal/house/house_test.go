@@ -88,7 +88,7 @@ var imports = map[string][]string{
 	"mcpfs":                 {"guard", "mcpscope", "fileop", "fileop/text", "search", "watch", "patch", "mcpfs/form", "mcpfs/show", "mcpfs/wire", "search/match", "mcpfs/resource", "mcpfs/cache"},
 	"mcpfs/form":            {"guard", "mcpscope", "mcpfs/wire"},
 	"mcpfs/show":            {"fileop", "search", "search/match", "mcpfs/wire"},
-	"mcpfs/resource":        {"guard", "mcpscope", "fileop", "fileop/text", "mcpfs/show", "mcpfs/wire"},
+	"mcpfs/resource":        {"guard", "mcpscope", "fileop", "fileop/text", "mcpfs/wire"},
 	"mcpfs/subscribe":       {"guard", "mcpscope", "authority", "beneath", "watch", "mcpfs/resource"},
 	"mcpfs/cache":           {"guard", "fileop"},
 	"mcpfs/wire":            {"mcpscope"},

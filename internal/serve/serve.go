@@ -159,7 +159,7 @@ func New(o Options) (*Service, error) {
 		},
 	})
 	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept})
-	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListTool: "list_directory"})
+	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListOn: o.Tools.ListOn})
 	s.hub.Add(s.mcp, g, s.scope)
 	s.mcp.AddReceivingMiddleware(undeclared)
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.

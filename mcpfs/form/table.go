@@ -15,7 +15,7 @@ var (
 	lineField      = may("line", `{"type":"integer","minimum":1,"description":"First line to read, counted from 1"}`)
 	linesField     = may("lines", `{"type":"integer","minimum":0,"description":"How many lines to read from line (1 if line is absent)"}`)
 	offsetField    = may("offset", `{"type":"integer","minimum":0,"description":"First byte to read, counted from 0, in place of line; for files with very long lines"}`)
-	cursorField    = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from"}`)
+	cursorField    = may("cursor", `{"type":"string","description":"structuredContent.next.cursor of the answer to go on from; send the same other arguments with it"}`)
 	excludeField   = may("excludePatterns", `{"type":"array","items":{"type":"string"},"default":[],"description":"Globs to leave out"}`)
 	depthField     = may("depth", `{"type":"integer","minimum":1,"description":"How many levels to show; directories at the last one are marked truncated"}`)
 	nodesField     = may("max_nodes", `{"type":"integer","minimum":1,"description":"How many entries to show at most; a cursor goes on from there"}`)

@@ -2,13 +2,12 @@ package resource
 
 import (
 	"context"
-	"encoding/base64"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/mcpfs/show"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -47,24 +46,26 @@ func (r *resources) list(ctx context.Context, method string, req *mcp.ListResour
 	return l, nil
 }
 
+func cursors() wire.Cursors { return wire.CursorsOf("resources/list", nil) }
+
 // page takes one page; a cursor holds the URI that was shown last.
 func (r *resources) page(all []*mcp.Resource, after string) (page []*mcp.Resource, next string, err error) {
 	from := 0
 	if after != "" {
-		uri, err := base64.RawURLEncoding.DecodeString(after)
+		uri, ok := cursors().Place(after)
 		for i := range all {
-			if all[i].URI == string(uri) {
+			if all[i].URI == uri {
 				from = i + 1
 			}
 		}
-		if err != nil || from == 0 {
+		if !ok || from == 0 {
 			return nil, "", badCursor()
 		}
 	}
 	page = all[from:]
 	if len(page) > r.List {
 		page = page[:r.List:r.List]
-		next = show.Cursor(page[len(page)-1].URI)
+		next = cursors().At(page[len(page)-1].URI)
 	}
 	return page, next, nil
 }

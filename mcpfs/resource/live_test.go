@@ -187,7 +187,10 @@ type listing struct {
 	Project, Path string
 	Entries       []entry
 	Truncated     bool
-	Next          *struct{ Tool, Cursor string }
+	Next          *struct {
+		Tool      string
+		Arguments map[string]any
+	}
 }
 
 func (l *live) directory(uri string) (out listing) {

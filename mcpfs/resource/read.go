@@ -15,7 +15,6 @@ import (
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/fileop/text"
 	"github.com/rootbound/rootbound/guard"
-	"github.com/rootbound/rootbound/mcpfs/show"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
@@ -143,10 +142,13 @@ func (r *resources) directory(ctx context.Context, on *guard.Target, g guard.Req
 	b = append(b, ']')
 	if l.Truncated {
 		b = append(b, `,"truncated":true`...)
-		if r.ListTool != "" {
-			b = wire.AppendJSON(append(b, `,"next":{"tool":`...), r.ListTool)
-			b = wire.AppendJSON(append(b, `,"cursor":`...), show.Cursor(l.Next))
-			b = append(b, '}')
+		if r.ListOn != nil {
+			tool, arguments := r.ListOn(g.Root, g.Path, l.Next)
+			next, err := json.Marshal(map[string]any{"tool": tool, "arguments": arguments})
+			if err != nil {
+				return nil, err
+			}
+			b = append(append(b, `,"next":`...), next...)
 		}
 	}
 	return &mcp.ResourceContents{MIMEType: "application/json", Text: string(append(b, "}\n"...))}, nil

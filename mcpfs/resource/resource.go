@@ -22,9 +22,10 @@ type Options struct {
 	Blob int // bytes of another file that is sent: 4 MiB
 	List int // entries of one listing, and of one page of resources/list: 1,000
 
-	// Tools of the server that read long texts in parts and long directories by pages, for those who are refused or cut;
-	// empty: none is named.
-	ReadTool, ListTool string
+	// ReadTool is the tool of the server that reads long texts in parts, and ListOn gives the one that lists long directories
+	// by pages, with the arguments that go on behind a name; both for those who are refused or cut. Empty, nil: none is named.
+	ReadTool string
+	ListOn   func(project, path, after string) (tool string, arguments map[string]any)
 }
 
 // Add serves the objects of approved projects as resources: resources/list shows the approved roots, resources/read gives

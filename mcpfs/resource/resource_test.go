@@ -233,7 +233,7 @@ func TestLongResources(t *testing.T) {
 		if d.Next == nil || d.Next.Tool != "list_directory" {
 			t.Fatalf("%+v", d)
 		}
-		res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: d.Next.Tool, Arguments: map[string]any{"path": "d", "cursor": d.Next.Cursor}})
+		res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: d.Next.Tool, Arguments: d.Next.Arguments})
 		if err != nil || res.IsError {
 			t.Fatal(err, res)
 		}
@@ -244,7 +244,7 @@ func TestLongResources(t *testing.T) {
 			}
 		}
 		if d.Truncated, _ = s["truncated"].(bool); d.Truncated {
-			d.Next.Cursor = s["next"].(map[string]any)["cursor"].(string)
+			d.Next.Arguments["cursor"] = s["next"].(map[string]any)["cursor"]
 		}
 	}
 	if len(names) != 25 || !slices.IsSorted(names) {

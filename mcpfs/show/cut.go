@@ -1,7 +1,6 @@
 package show
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 
@@ -11,8 +10,13 @@ import (
 	"github.com/rootbound/rootbound/search"
 )
 
-// Cursor encodes where a list goes on, for a caller to send back.
-func Cursor(next string) string { return base64.RawURLEncoding.EncodeToString([]byte(next)) }
+// Counted is a number of things in words.
+func Counted(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
 
 // CutText says in the last line that the text was cut and how to go on. lines names the argument that bounds how many
 // lines there are; empty: none does.
@@ -55,7 +59,7 @@ func leftOut(r *wire.Reply, sent, what string, places []search.Skip, count int) 
 		return
 	}
 	list := []map[string]string{}
-	text := fmt.Sprintf("[%d places %s:", count, what)
+	text := "[" + Counted(count, "place ", "places ") + what + ":"
 	for i, p := range places {
 		shown := Join(sent, p.Path)
 		list = append(list, map[string]string{"path": shown, "reason": string(p.Reason)})

@@ -10,8 +10,8 @@ import (
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
-// Entries adds what both lists say besides their entries.
-func Entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
+// Entries adds what both lists say besides their entries. next makes the cursor of the next page, rest that of a list by name.
+func Entries(b *strings.Builder, l fileop.Listing, next, rest func(place string) string) *wire.Reply {
 	out := &wire.Reply{}
 	var links []map[string]string
 	for _, it := range l.Items {
@@ -27,12 +27,12 @@ func Entries(b *strings.Builder, l fileop.Listing) *wire.Reply {
 		out.More = map[string]any{"links": links}
 	}
 	if l.Truncated {
-		cursor := Cursor(l.Next)
-		fmt.Fprintf(b, "\n[cut after %d entries; go on with cursor: %s]", len(l.Items), cursor)
+		cursor := next(l.Next)
+		fmt.Fprintf(b, "\n[cut after %s; go on with cursor: %s]", Counted(len(l.Items), "entry", "entries"), cursor)
 		out.Cut, out.Next = true, map[string]any{"cursor": cursor}
 	}
 	if l.LeftOut {
-		cursor := Cursor(l.Rest)
+		cursor := rest(l.Rest)
 		fmt.Fprintf(b, "\n[cut: only the first %d entries by name are sorted by size; the others are the list with sortBy: name and cursor: %s]", fileop.MaxSorted, cursor)
 		out.Cut = true
 		if out.Next == nil {
