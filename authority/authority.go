@@ -246,6 +246,13 @@ func (a *Authority) Status() Status {
 	return s
 }
 
+// notAsked refuses who may not ask.
+func notAsked() *rootbound.Error {
+	e := unavailable("not asked yet", nil)
+	e.Next = "Call a tool or read a resource first: then the client is asked."
+	return e
+}
+
 func unavailable(detail string, cause error) *rootbound.Error {
 	return &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: detail, Retryable: detail != "closed", Err: cause}
 }

@@ -19,7 +19,7 @@ type flight struct {
 
 var (
 	errOvertaken = errors.New("overtaken by a change")
-	errQuiet     = unavailable("not asked yet", nil)
+	errQuiet     = notAsked()
 )
 
 // Acquire returns a hold on the current snapshot and asks first if there is none, or if freshness requires (contract

@@ -112,7 +112,7 @@ func watchRefused(err error) error {
 		return fail(err)
 	}
 	return &rootbound.Error{Reason: rootbound.LimitReached, Detail: "inotify watches",
-		Next: "Watch a smaller directory, or ask the operator to raise fs.inotify.max_user_watches.", Retryable: true, Err: err}
+		Next: "Watch less, or ask the operator to raise fs.inotify.max_user_watches.", Retryable: true, Err: err}
 }
 
 // Remove ends a watch. One that has ended is no error.

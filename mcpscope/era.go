@@ -71,7 +71,7 @@ func clientInfo(req mcp.Request) (name, version string) {
 }
 
 // negotiate gives initialize a revision the legacy era has. Left alone the SDK answers 2025-11-25 to a modern or unknown
-// one but treats the session as modern ever after (go-sdk#1258).
+// one but treats the session as modern ever after, so that it can ask this client nothing.
 func negotiate(req mcp.Request) {
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil && !legacyVersion(p.ProtocolVersion) {
 		p.ProtocolVersion = latestLegacy

@@ -85,7 +85,8 @@ func (st *Standing) current(ctx context.Context) (*authority.Use, error) {
 	case st.party.session != nil:
 		return st.party.auth.Current()
 	case st.blind:
-		return nil, &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "roots are not asked for this method"}
+		return nil, &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "roots are not asked for this method",
+			Next: "Listen to lists only, or start the server with --ask-modern=never."}
 	}
 	return st.party.auth.AcquireWith(ctx, authority.Capability{}, nil)
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/rootbound/rootbound/authority"
 )
 
-// Each trap of go-sdk v1.8.0 that concerns us, by its number in the project's notes: the subtest "sdk" pins what the SDK
+// Each trap of go-sdk v1.8.0 that concerns us: the subtest "sdk" pins what the SDK
 // does without our counter, "ours" that the counter works. When an upgrade turns an "sdk" red, its counter may go.
 
-// 1: initialize for an unknown or modern revision is answered with 2025-11-25, but the session counts as modern.
-func TestTrap01UnknownVersionMakesTheSessionModern(t *testing.T) {
+// Initialize for an unknown or modern revision is answered with 2025-11-25, but the session counts as modern.
+func TestTrapUnknownVersionMakesTheSessionModern(t *testing.T) {
 	for _, version := range []string{"2026-07-28", "2099-01-01", "garbage"} {
 		t.Run("sdk "+version, func(t *testing.T) {
 			srv := newServer()
@@ -53,8 +53,8 @@ func TestTrap01UnknownVersionMakesTheSessionModern(t *testing.T) {
 	}
 }
 
-// 2: a panic in a handler ends the process. Ours is TestG24PanicsAreContained.
-func TestTrap02PanicEndsTheProcess(t *testing.T) {
+// A panic in a handler ends the process. Ours is TestG24PanicsAreContained.
+func TestTrapPanicEndsTheProcess(t *testing.T) {
 	if os.Getenv("MCPSCOPE_PANIC") != "" {
 		srv := newServer()
 		addTool(srv, "boom", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("boom") })
@@ -64,7 +64,7 @@ func TestTrap02PanicEndsTheProcess(t *testing.T) {
 		t.Logf("survived: %s", p.recv().line)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestTrap02PanicEndsTheProcess$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestTrapPanicEndsTheProcess$")
 	cmd.Env = append(os.Environ(), "MCPSCOPE_PANIC=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -73,8 +73,8 @@ func TestTrap02PanicEndsTheProcess(t *testing.T) {
 	}
 }
 
-// 3: a handler of list_changed that blocks freezes the later messages of its session.
-func TestTrap03ListChangedHandlerBlocksTheSession(t *testing.T) {
+// A handler of list_changed that blocks freezes the later messages of its session.
+func TestTrapListChangedHandlerBlocksTheSession(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			stay := make(chan struct{})
@@ -117,8 +117,8 @@ func TestTrap03ListChangedHandlerBlocksTheSession(t *testing.T) {
 	})
 }
 
-// 4: over HTTP ListRoots with another context than the handler's needs the client's GET stream.
-func TestTrap04RootsNeedTheHandlersContext(t *testing.T) {
+// Over HTTP ListRoots with another context than the handler's needs the client's GET stream.
+func TestTrapRootsNeedTheHandlersContext(t *testing.T) {
 	roots := func(t *testing.T, srv *mcp.Server) *mcp.ClientSession {
 		h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, nil))
 		t.Cleanup(h.Close)
@@ -158,8 +158,8 @@ func TestTrap04RootsNeedTheHandlersContext(t *testing.T) {
 	})
 }
 
-// 6: closing a session waits for its handlers and does not cancel them.
-func TestTrap06CloseWaitsForHandlers(t *testing.T) {
+// Closing a session waits for its handlers and does not cancel them.
+func TestTrapCloseWaitsForHandlers(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			srv := newServer()
@@ -217,8 +217,8 @@ func TestTrap06CloseWaitsForHandlers(t *testing.T) {
 	})
 }
 
-// 8: a session is bound to its user only if the token has a subject.
-func TestTrap08TokenWithoutSubject(t *testing.T) {
+// A session is bound to its user only if the token has a subject.
+func TestTrapTokenWithoutSubject(t *testing.T) {
 	post := func(t *testing.T, url, token, session, body string) *http.Response {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(body))
@@ -265,8 +265,8 @@ func TestTrap08TokenWithoutSubject(t *testing.T) {
 	})
 }
 
-// 12: one input of unknown shape fails the call in a text that repeats everything that was sent.
-func TestTrap12ErrorsRepeatTheParameters(t *testing.T) {
+// One input of unknown shape fails the call in a text that repeats everything that was sent.
+func TestTrapErrorsRepeatTheParameters(t *testing.T) {
 	const secret = "s3cr3t-state"
 	send := func(p *peer) message {
 		p.callModern(1, modernMetaRoots, "scope", `,"requestState":"`+secret+`","inputResponses":{"x":{"odd":1}}`)
@@ -285,8 +285,8 @@ func TestTrap12ErrorsRepeatTheParameters(t *testing.T) {
 	})
 }
 
-// 13: a null list, a null entry and a missing uri arrive as zero values, without an error.
-func TestTrap13NullRoots(t *testing.T) {
+// A null list, a null entry and a missing uri arrive as zero values, without an error.
+func TestTrapNullRoots(t *testing.T) {
 	for _, c := range []struct{ name, answer, sdk string }{
 		{"null list", `{"roots":null}`, "null"},
 		{"no list", `{}`, "null"},
@@ -320,8 +320,8 @@ func TestTrap13NullRoots(t *testing.T) {
 	}
 }
 
-// 15: a line that is not JSON ends the session. Ours is TestPipeSurvivesBadLines.
-func TestTrap15BadLineEndsTheSession(t *testing.T) {
+// A line that is not JSON ends the session. Ours is TestPipeSurvivesBadLines.
+func TestTrapBadLineEndsTheSession(t *testing.T) {
 	p := dial(t, newServer(), false)
 	p.send(`hello`)
 	p.ended()
@@ -330,8 +330,8 @@ func TestTrap15BadLineEndsTheSession(t *testing.T) {
 	}
 }
 
-// 16: a pipe that began with a modern request cannot be initialised any more, yet serves legacy requests.
-func TestTrap16ModernThenLegacy(t *testing.T) {
+// A pipe that began with a modern request cannot be initialised any more, yet serves legacy requests.
+func TestTrapModernThenLegacy(t *testing.T) {
 	begin := func(p *peer) {
 		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, modernMeta)
 		p.recv()
@@ -355,9 +355,9 @@ func TestTrap16ModernThenLegacy(t *testing.T) {
 	})
 }
 
-// 17: on a pipe that was initialised as legacy the SDK answers the input_required of a modern call with a roots/list of
+// On a pipe that was initialised as legacy the SDK answers the input_required of a modern call with a roots/list of
 // its own. Ours is TestG31ModernRequestsDoNotEscapeALegacySession.
-func TestTrap17ModernCallOnALegacyPipe(t *testing.T) {
+func TestTrapModernCallOnALegacyPipe(t *testing.T) {
 	srv := newServer()
 	addTool(srv, "ask", func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if _, ok := req.Params.InputResponses["roots"].(*mcp.ListRootsResult); ok {
@@ -372,8 +372,8 @@ func TestTrap17ModernCallOnALegacyPipe(t *testing.T) {
 	p.expect(1, "answered")
 }
 
-// 20: handlers run side by side, so each of several calls asks for itself.
-func TestTrap20EveryCallAsks(t *testing.T) {
+// Handlers run side by side, so each of several calls asks for itself.
+func TestTrapEveryCallAsks(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		srv := newServer()
 		addTool(srv, "ask", func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -410,8 +410,8 @@ func TestTrap20EveryCallAsks(t *testing.T) {
 	})
 }
 
-// 23: roots null is not declared; roots of another type fails the handshake.
-func TestTrap23OddCapabilities(t *testing.T) {
+// Roots null is not declared; roots of another type fails the handshake.
+func TestTrapOddCapabilities(t *testing.T) {
 	w := open(t, Options{}, "app")
 	p := w.dial()
 	p.initialize("2025-11-25", `{"roots":null}`)
@@ -426,8 +426,8 @@ func TestTrap23OddCapabilities(t *testing.T) {
 	}
 }
 
-// 24: what a middleware builds goes out without resultType.
-func TestTrap24ResultTypeOfAMiddleware(t *testing.T) {
+// What a middleware builds goes out without resultType.
+func TestTrapResultTypeOfAMiddleware(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		srv := newServer()
 		srv.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
@@ -461,8 +461,8 @@ func TestTrap24ResultTypeOfAMiddleware(t *testing.T) {
 	})
 }
 
-// 28: a middleware hears list_changed though no handler is set.
-func TestTrap28MiddlewareHearsListChanged(t *testing.T) {
+// A middleware hears list_changed though no handler is set.
+func TestTrapMiddlewareHearsListChanged(t *testing.T) {
 	srv := newServer()
 	var heard sync.WaitGroup
 	heard.Add(1)

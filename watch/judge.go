@@ -142,7 +142,7 @@ func (x *Watch) offer(s spot, dir bool) {
 		return
 	case l.Gone && x.name != "":
 		if x.missing.IsZero() {
-			x.missing = time.Now().Add(max(x.pend.size, graceTime))
+			x.missing = time.Now().Add(max(x.pend.size, leastWait))
 		}
 		return
 	}
@@ -172,9 +172,6 @@ func (x *Watch) event(l *beneath.Look) Event {
 	}
 	return e
 }
-
-// graceTime is the least time for which a watched file may be missing: editors move a file away and write another.
-const graceTime = 50 * time.Millisecond
 
 // hold keeps what could not be told for the next Sight.
 func (x *Watch) hold(s spot, dir bool) {

@@ -118,7 +118,7 @@ func (x *Watch) met(id beneath.WatchID, object beneath.ObjectID, parent int32, n
 	}
 	if most := x.w.opt.Directories; most > 0 && x.nodes.count >= most {
 		return none, false, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "directories of one watch",
-			Next: "Watch a smaller directory, or ask the operator to allow more."}
+			Next: "Watch less, or ask the operator to allow more."}
 	}
 	if !x.w.link(id, x) {
 		return none, true, nil

@@ -6,6 +6,10 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 )
 
+// leastWait is the least time between two Overflows of one watch, and for which a watched file may be missing: editors
+// move a file away and write another.
+const leastWait = 50 * time.Millisecond
+
 // spot is an entry of a watched directory; name "" is the directory itself.
 type spot struct {
 	id   beneath.WatchID
@@ -69,11 +73,8 @@ func (w *windows) offer(s spot, dir bool) verdict {
 func (w *windows) overflow(now time.Time) {
 	clear(w.open)
 	w.queue = nil
-	w.flood = &window{ends: now.Add(max(w.size, floodSize))}
+	w.flood = &window{ends: now.Add(max(w.size, leastWait))}
 }
-
-// floodSize is the least time between two Overflows of one watch.
-const floodSize = 50 * time.Millisecond
 
 // unsure has everything told as Overflow when a window of everything closes, which is opened if there is none.
 func (w *windows) unsure(now time.Time) {

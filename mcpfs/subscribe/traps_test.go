@@ -11,7 +11,7 @@ import (
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
-// Each trap of go-sdk v1.8.0 that the handlers here counter, by its number in the project's notes: the subtest "sdk" pins
+// Each trap of go-sdk v1.8.0 that the handlers here counter: the subtest "sdk" pins
 // what the SDK does by itself, "ours" that the counter works. When an upgrade turns an "sdk" red, its counter may go.
 
 // bare is a server of the SDK with its own subscriptions.
@@ -29,9 +29,9 @@ func addTool(srv *mcp.Server, name string) {
 	srv.AddTool(&mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, nil)
 }
 
-// 10: of two listens on one pipe the one that ends takes the other's changes of lists with it, and only one of them is told
+// Of two listens on one pipe the one that ends takes the other's changes of lists with it, and only one of them is told
 // of an update.
-func TestTrap10AListenEndsAnother(t *testing.T) {
+func TestTrapAListenEndsAnother(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		srv := bare()
 		p := dial(t, srv, false)
@@ -76,8 +76,8 @@ func TestTrap10AListenEndsAnother(t *testing.T) {
 	})
 }
 
-// 11: an update reaches every subscriber of a URI, whatever he may see by now.
-func TestTrap11AnUpdateReachesEverySubscriber(t *testing.T) {
+// An update reaches every subscriber of a URI, whatever he may see by now.
+func TestTrapAnUpdateReachesEverySubscriber(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		srv := bare()
 		var peers []*peer
@@ -107,6 +107,7 @@ func TestTrap11AnUpdateReachesEverySubscriber(t *testing.T) {
 		w.say("app/sub/b.txt", "", false)
 		p.updated(of("app", "sub/b.txt"), nil)
 		q.silent(4)
+		w.watched("app/sub/b.txt")
 	})
 }
 

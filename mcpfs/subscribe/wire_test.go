@@ -205,10 +205,10 @@ func TestNobodyIsAsked(t *testing.T) {
 	p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"raw","version":"1"}}}`)
 	p.recv()
 	p.subscribe(2, of("app", "a.txt"))
-	p.failed(2, -32602, "authority_unavailable")
+	p.failed(2, -32602, "Call a tool or read a resource first")
 	q := w.dial()
 	q.listen(2, metaRoots, uris(of("app", "a.txt")))
-	q.failed(2, -32602, "authority_unavailable")
+	q.failed(2, -32602, "--ask-modern=never")
 	q.listen(3, metaRoots, `{"resourcesListChanged":true}`)
 	q.acknowledged(3.0, `{"resourcesListChanged":true}`)
 }
