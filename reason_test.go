@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -28,5 +29,28 @@ func TestReasonsDoc(t *testing.T) {
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != b.String() {
 		t.Errorf("%s is stale: run make docs (%v)", file, err)
+	}
+}
+
+// TestEveryReasonHasSomebodyToMendIt compares the table of docs/serve.md with the registry: each reason once, and no other word.
+func TestEveryReasonHasSomebodyToMendIt(t *testing.T) {
+	page, err := os.ReadFile("docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\n| who | reasons |\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	times := map[string]int{}
+	for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(table, -1) {
+		times[m[1]]++
+	}
+	for _, r := range Reasons() {
+		if n := times[string(r)]; n != 1 {
+			t.Errorf("%s stands there %d times", r, n)
+		}
+		delete(times, string(r))
+	}
+	if len(times) != 0 {
+		t.Errorf("no reasons: %v", times)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,24 +111,19 @@ func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool,
 
 // arguments reads KEY=VALUE by the tool's schema: text stays text, everything else is JSON where it parses.
 func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, error) {
-	var props map[string]any
-	found := false
-	for _, t := range tools {
-		if t.Name == tool {
-			found = true
-			if s, ok := t.InputSchema.(map[string]any); ok {
-				props, _ = s["properties"].(map[string]any)
-			}
-		}
-	}
-	if !found {
+	at := slices.IndexFunc(tools, func(t *mcp.Tool) bool { return t.Name == tool })
+	if at < 0 {
 		return nil, noTool(tool)
+	}
+	var props map[string]any
+	if s, ok := tools[at].InputSchema.(map[string]any); ok {
+		props, _ = s["properties"].(map[string]any)
 	}
 	args := map[string]any{}
 	for _, p := range pairs {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok {
-			return nil, setting.Misused("%s is not KEY=VALUE", rootbound.Quote(p))
+			return nil, setting.Misused("%s is not KEY=VALUE; %s", rootbound.Quote(p), exampleOf(tools[at]))
 		}
 		schema, _ := props[key].(map[string]any)
 		var v any

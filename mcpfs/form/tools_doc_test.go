@@ -49,9 +49,11 @@ and in the project form:
 
 > ` + Project.Instructions() + `
 
-Every answer carries one text block and, as ` + "`structuredContent.content`" + `, the same text. A refused call has ` + "`isError: true`" + `, the reason in
+Every answer carries a text block and, as ` + "`structuredContent.content`" + `, the same text; what is missing of a tree, and places that could not be
+read or searched, are told in text blocks behind it. A refused call has ` + "`isError: true`" + `, the reason in
 its text and in ` + "`structuredContent.error`" + `: ` + "`reason` ([reasons](reasons.md)), `detail`, `operation`, `path` as sent, `root`, `retryable`, `decision_id`, each where it applies" + `.
-A call whose arguments do not fit is refused the same way, with a decision and a record. Arguments marked ! are required.
+A call whose arguments do not fit is refused the same way, with a decision and a record; its text is that of the classic server,
+` + "`MCP error -32602: Input validation error: …`, and the reason, `argument_invalid`" + `, stands in ` + "`structuredContent.error`" + ` only. Arguments marked ! are required.
 `)
 	for _, row := range Classic.Rows() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", row.Name, strings.Replace(row.Description, pathRules, "", 1))
