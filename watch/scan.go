@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -120,7 +121,12 @@ func (x *Watch) met(id beneath.WatchID, object beneath.ObjectID, parent int32, n
 		return none, false, &rootbound.Error{Reason: rootbound.LimitReached, Detail: "directories of one watch",
 			Next: "Watch less, or ask the operator to allow more."}
 	}
+	if !x.w.count(x) {
+		return none, false, &rootbound.Error{Reason: rootbound.LimitReached, Detail: fmt.Sprintf("%d directories watched at once for one session or principal", x.w.opt.Together),
+			Next: "End subscriptions that are no longer needed, or watch less."}
+	}
 	if !x.w.link(id, x) {
+		x.w.discount(x, 1)
 		return none, true, nil
 	}
 	return x.nodes.put(parent, name, id, object), false, nil

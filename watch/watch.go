@@ -61,6 +61,7 @@ type Options struct {
 	Pending     int           // how many paths of one watch may be in their window; more become Overflow. Default 4,096
 	Queue       int           // notices of one watch that wait to be judged; more become Overflow. Default 16,384
 	Directories int           // of one watch; 0: what fs.inotify.max_user_watches leaves
+	Together    int           // directories of all watches of one owner, each counted as often as it is watched; 0: no bound
 }
 
 // notifier is beneath.Notifier, which tests replace.
@@ -88,6 +89,7 @@ type Watcher struct {
 	watches map[uint32]*Watch
 	owners  table                        // of each directory: the number of its watch, or shared
 	shared  map[beneath.WatchID][]uint32 // where there are several
+	each    map[string]int               // directories of each owner, if they are bounded
 	adding  int                          // who is adding watches now
 	dead    map[beneath.WatchID]bool     // removed; true: and the kernel has said so. Kept while somebody adds
 	drained map[beneath.WatchID]chan struct{}
@@ -115,7 +117,7 @@ func newWith(n notifier, o Options) *Watcher {
 	if o.Queue <= 0 {
 		o.Queue = 16_384
 	}
-	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, shared: map[beneath.WatchID][]uint32{},
+	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, each: map[string]int{}, shared: map[beneath.WatchID][]uint32{},
 		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
 	w.duty.timer = time.AfterFunc(time.Hour, w.tick)
 	w.duty.timer.Stop()
@@ -148,10 +150,15 @@ func (w *Watcher) Close() {
 //
 // limit_reached: no more watches; nothing is left of this one then. Other errors: those of opening, and cancelled.
 func (w *Watcher) Add(ctx context.Context, o *beneath.Object, tree bool, see Sight, f func(Event)) (*Watch, error) {
+	return w.AddFor(ctx, "", o, tree, see, f)
+}
+
+// AddFor is Add for an owner, whose watches Options.Together bounds. limit_reached: also beyond that bound.
+func (w *Watcher) AddFor(ctx context.Context, owner string, o *beneath.Object, tree bool, see Sight, f func(Event)) (*Watch, error) {
 	if see == nil {
 		see = everything{}
 	}
-	x := &Watch{w: w, tree: tree, see: see, f: f, place: o.Place(), object: o.Info().ID, path: o.At().Path}
+	x := &Watch{w: w, owner: owner, tree: tree, see: see, f: f, place: o.Place(), object: o.Info().ID, path: o.At().Path}
 	x.cond.L = &x.mu
 	x.pend.init(w.opt.Window, w.opt.Pending)
 	w.mu.Lock()
@@ -286,6 +293,32 @@ func (w *Watcher) disown(id beneath.WatchID, x *Watch, wait bool) (drained chan 
 	}
 	w.n.Remove(id) // no I/O: it frees the mark
 	return drained
+}
+
+// count takes one directory more for x, unless its owner has as many as he may.
+func (w *Watcher) count(x *Watch) bool {
+	if w.opt.Together <= 0 {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.each[x.owner] >= w.opt.Together {
+		return false
+	}
+	w.each[x.owner]++
+	return true
+}
+
+// discount gives back n directories that x had counted.
+func (w *Watcher) discount(x *Watch, n int) {
+	if w.opt.Together <= 0 {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.each[x.owner] -= n; w.each[x.owner] <= 0 {
+		delete(w.each, x.owner)
+	}
 }
 
 // everything is the Sight of a watch that has none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -184,6 +185,33 @@ func TestFile(t *testing.T) {
 		if e.Rel != "" {
 			t.Errorf("%+v", e)
 		}
+	}
+}
+
+// What one owner watches in all is bounded, others are not touched, and what ends is given back.
+func TestTogether(t *testing.T) {
+	w := newWorld(t)
+	w.do("mkdir ws/a/b", "mkdir ws/c")
+	in := newWatcher(t, Options{Together: 5})
+	o := w.open("")
+	defer o.Close()
+	add := func(owner string) (*Watch, error) {
+		return in.AddFor(context.Background(), owner, o, true, nil, func(Event) {})
+	}
+	x, err := add("one")
+	must(t, err)
+	_, err = add("one")
+	if rootbound.ReasonOf(err) != rootbound.LimitReached {
+		t.Fatal(err)
+	}
+	_, err = add("two")
+	must(t, err)
+	x.Close()
+	for { // it ends on a goroutine of its own
+		if _, err = add("one"); err == nil {
+			break
+		}
+		runtime.Gosched()
 	}
 }
 

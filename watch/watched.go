@@ -13,11 +13,12 @@ import (
 
 // Watch is one watched object. Its methods are safe for concurrent use.
 type Watch struct {
-	w    *Watcher
-	id   uint32
-	tree bool
-	name string // of the watched file; "" for a directory
-	f    func(Event)
+	w     *Watcher
+	id    uint32
+	owner string // see Options.Together
+	tree  bool
+	name  string // of the watched file; "" for a directory
+	f     func(Event)
 
 	object beneath.ObjectID // that was watched first
 
@@ -364,4 +365,5 @@ func (x *Watch) drop(k int32) {
 		n++
 		x.w.unlink(id, x, n%drainEach == 0)
 	})
+	x.w.discount(x, n)
 }

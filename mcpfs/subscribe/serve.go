@@ -179,7 +179,10 @@ func (h *Hub) subscribe(ctx context.Context, st *stream, uri string, instead *su
 		return st.full()
 	}
 	project, path, invalid := resource.Parse(uri)
-	s := &subscription{stream: st, uri: uri, path: path}
+	if invalid == nil && st.spelled(project, path, uri) {
+		return st.twice()
+	}
+	s := &subscription{stream: st, uri: uri, project: project, path: path}
 	var begun started
 	err = h.guard.Do(ctx, request(project, path, invalid), func(ctx context.Context, t *guard.Target) error {
 		need := rootbound.Read
@@ -268,6 +271,14 @@ func (st *stream) has(uri string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.subs[uri] != nil
+}
+
+// twice refuses another spelling of a URI: each would cost watches of its own.
+func (st *stream) twice() error {
+	return &rootbound.Error{
+		Reason: rootbound.LimitReached, Detail: "this resource is subscribed to already by another spelling of its URI",
+		Next: "Use one URI for one resource.",
+	}
 }
 
 // full refuses one subscription more.

@@ -2,10 +2,12 @@ package subscribe
 
 import (
 	"context"
+	"path"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -47,6 +49,8 @@ type subscription struct {
 	uri    string // as sent
 	path   string // inside home.project, as sent
 	home   home
+
+	project rootbound.RootID // as sent
 
 	watch  Watch
 	paths  map[string]bool // that changed, below path
@@ -108,11 +112,29 @@ func (st *stream) put(s, instead *subscription) (old *subscription, err error) {
 		return nil, errClosing
 	case instead != nil && old != instead:
 		return nil, errLeft
+	case st.other(s.project, s.path, s.uri):
+		return nil, st.twice()
 	case old == nil && len(st.subs) >= st.hub.opt.Subscriptions:
 		return nil, st.full()
 	}
 	st.subs[s.uri] = s
 	return old, nil
+}
+
+// other reports whether the same place is subscribed to by another URI. st.mu is held.
+func (st *stream) other(project rootbound.RootID, at, uri string) bool {
+	for _, s := range st.subs {
+		if s.uri != uri && s.project == project && path.Clean(s.path) == path.Clean(at) {
+			return true
+		}
+	}
+	return false
+}
+
+func (st *stream) spelled(project rootbound.RootID, at, uri string) bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.other(project, at, uri)
 }
 
 func (st *stream) room(uri string) bool {

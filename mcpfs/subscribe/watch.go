@@ -4,13 +4,17 @@ import (
 	"context"
 	"sync"
 
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/watch"
 )
 
 // Watching is an Options.Watch on one watch.Watcher, which is made when something is subscribed to for the first time. close
-// ends it.
+// ends it. Of one authority 100,000 directories are watched at once, if o sets no other bound.
 func Watching(o watch.Options) (start func(context.Context, *guard.Target, bool, func(string, bool)) (Watch, error), close func()) {
+	if o.Together == 0 {
+		o.Together = 100_000
+	}
 	l := &lazy{opt: o}
 	return l.start, l.close
 }
@@ -44,7 +48,11 @@ func (l *lazy) start(ctx context.Context, t *guard.Target, tree bool, told func(
 	if err != nil {
 		return nil, err
 	}
-	x, err := w.Add(ctx, t.Object(), tree, t.Sight(), func(e watch.Event) { told(e.Rel, e.Kind == watch.Ended) })
+	use, err := authority.From(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x, err := w.AddFor(ctx, use.Snapshot().Authority, t.Object(), tree, t.Sight(), func(e watch.Event) { told(e.Rel, e.Kind == watch.Ended) })
 	if err != nil {
 		return nil, err
 	}

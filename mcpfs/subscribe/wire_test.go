@@ -213,6 +213,20 @@ func TestNobodyIsAsked(t *testing.T) {
 	q.acknowledged(3.0, `{"resourcesListChanged":true}`)
 }
 
+// Spellings of one URI do not multiply what it costs.
+func TestOneSpelling(t *testing.T) {
+	w := newWorld(t, mcpscope.Options{}, Options{})
+	p, q := w.legacy(), w.dial()
+	p.subscribed(1, "rootbound://app/su%62")
+	for i, uri := range []string{of("app", "sub"), "rootbound://app/%73ub", "rootbound://app/s%75b"} {
+		p.subscribe(2+i, uri)
+		p.failed(2+i, -32602, "another spelling of its URI] (limit_reached)")
+		q.listen(2+i, metaPlain, uris("rootbound://app/su%62", uri))
+		q.failed(2+i, -32602, "another spelling")
+	}
+	w.watched("app/sub")
+}
+
 func TestLimits(t *testing.T) {
 	w := newWorld(t, mcpscope.Options{}, Options{Subscriptions: 2, Listens: 2})
 	p, q := w.legacy(), w.dial()
