@@ -202,8 +202,8 @@ func (t *Target) finish(err error) error {
 }
 
 func (g *Guard) denied(ctx context.Context, t *Target, err error) {
-	if t.snap != nil && facts.Verdict(err) == decision.Deny {
-		g.paceDenial(ctx, t.snap.Authority)
+	if t.snap != nil {
+		g.Denied(ctx, t.snap.Authority, err)
 	}
 }
 
@@ -247,6 +247,14 @@ func (g *Guard) giveUp(t *Target, err error) error {
 	out := *err.(*rootbound.Error)
 	out.Op, out.Path, out.Decision = t.req.Op, t.req.Path, t.rec.ID
 	return &out
+}
+
+// Denied counts, and slows where there are many, a denial of Precheck: a caller who guesses is not told by a door that
+// nobody watches. Other errors and nil are nothing to it.
+func (g *Guard) Denied(ctx context.Context, authority string, err error) {
+	if facts.Verdict(err) == decision.Deny {
+		g.paceDenial(ctx, authority)
+	}
 }
 
 // paceDenial slows a denial that is one too many.

@@ -84,6 +84,9 @@ func (c *call) scoped(ctx context.Context) (mcp.Result, error) {
 	}
 	if s.opt.Before != nil {
 		if err := s.opt.Before(ctx, s.ceiling, c.req); err != nil {
+			if s.opt.Denied != nil && c.party.auth != nil {
+				s.opt.Denied(ctx, c.party.auth.ID(), err)
+			}
 			return c.refuse(ctx, refusalOf(err))
 		}
 	}

@@ -67,6 +67,9 @@ type Options struct {
 	// ceiling at all (contract §2, last rule)? An error ends the call. guard.Precheck answers it for file operations.
 	Before func(ctx context.Context, c *authority.Ceiling, req mcp.Request) error
 
+	// Denied is told what Before refused, and whom: guard.Denied counts it with the denials of the guard. nil: nobody is.
+	Denied func(ctx context.Context, authority string, err error)
+
 	// Refuse turns a refusal into the reply. Default: ToolRefusal in the form that Form tells for tools/call, one constant
 	// error for resources/read, an error with the refusal's text for everything else.
 	Refuse func(ctx context.Context, req mcp.Request, e *rootbound.Error) (mcp.Result, error)

@@ -131,7 +131,8 @@ func New(o Options) (*Service, error) {
 			}
 			return nil
 		},
-		Sink: o.Sink, Server: o.Server, Transport: o.Transport,
+		Denied: g.Denied,
+		Sink:   o.Sink, Server: o.Server, Transport: o.Transport,
 		Mark: func(id string, ended rootbound.Generation) {
 			s.kept.Drop(id, ended)
 			s.hub.Mark(id, ended)
