@@ -32,7 +32,7 @@ test:
 	@$(GO) vet ./...
 	@$(GO) run ./tools/suite -- $(FLAGS) -timeout=900s ./...
 
-RACED := . ./authority/... ./beneath ./decision/... ./fileop/... ./guard/... ./mcpscope ./mcpfs ./search ./internal/state ./internal/serve
+RACED := . ./authority/... ./beneath ./decision/... ./fileop/... ./guard/... ./mcpscope ./mcpfs/... ./search ./watch ./internal/state ./internal/serve
 race:
 	$(GO) test -race -timeout=900s $(FLAGS) $(RACED)
 
