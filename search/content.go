@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,11 +37,13 @@ type ContentOptions struct {
 	MaxText  int           // bytes of the page as text, with each line's path; 0: DefaultText. One hit is always given
 	Prefix   int           // bytes that stand before each path in that text
 	MaxFiles int64         // that are opened; looked at after each run of files (beneath.Run)
-	MaxBytes int64         // that are read, looked at likewise; a file of more is left out and named in Skipped
+	MaxBytes int64         // that are read, ignore files included, looked at likewise; a file of more is left out and named in Skipped
 	Time     time.Duration // a file that it ends in is left out and named in Skipped
 
 	Cursor string // Next of the page before; empty: the first
 	Step   func() // told of every entry that is looked at, by the goroutine that called Content; nil: nobody
+
+	onLate func() // told when Time is over; nil: nobody
 }
 
 // Cut says what ended a search before its end.
@@ -106,32 +107,28 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 	}
 	c := &content{ctx: ctx, m: m, o: o, from: from, past: o.Cursor == "", last: from}
 	if o.Time > 0 {
-		t := time.AfterFunc(o.Time, func() { c.late.Store(true) })
-		defer t.Stop()
+		defer c.late.after(o.Time, o.onLate)()
 	}
 	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(Skip{rel, rootbound.IOError}) }}
-	var x *Ignores
 	if !o.IncludeIgnored {
 		above, _ := w.(Above)
-		if x, err = NewIgnores(above); err != nil {
+		if c.ignores, err = NewIgnores(above); err != nil {
 			return ContentResult{}, failed(err)
 		}
-		course = x.Course(course)
+		course = c.ignores.Course(course)
 	}
 	course.Visit = c.onTheWay(course.Visit)
 	err = w.Sweep(ctx, beneath.Sweep{Course: course, Work: c.work})
 	if t, ok := w.(interface{ Count(int64) }); ok { // for the record
-		t.Count(c.r.Bytes)
+		t.Count(c.r.Bytes + c.ignores.Read())
 	}
 	if err != nil {
 		return ContentResult{}, failed(err)
 	}
-	if x != nil {
-		c.r.Unread = x.Unread()
-	}
-	if c.stopped && !c.r.Truncated {
+	c.r.Unread = c.ignores.Unread()
+	if c.stopped != "" && !c.r.Truncated {
 		c.last = c.next
-		_ = c.cut(CutTime)
+		_ = c.cut(c.stopped)
 	}
 	return c.r, nil
 }
@@ -143,11 +140,14 @@ type content struct {
 	o    ContentOptions
 	from place
 	past bool // the walk is behind from
-	late atomic.Bool
+	late clock
 
-	behind  int // entries that were looked at since then
-	stopped bool
-	next    place // where the walk stopped, for the time was over
+	behind  int   // entries that were looked at since then
+	stopped Cut   // what ended the walk on its way
+	next    place // where that was
+	ignores *Ignores
+
+	files, rules atomic.Int64 // bytes read of them: what tells and the walk are two goroutines
 
 	buffers [beneath.MaxWorkers]match.Buffer
 	r       ContentResult
@@ -172,14 +172,31 @@ func (c *content) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func
 		if !c.past && order(n.Rel(), c.from.path) > 0 {
 			c.past = true
 		}
+		c.rules.Store(c.ignores.Read())
 		if c.past {
-			if c.behind++; c.behind%256 == 0 && c.late.Load() { // not before: each page comes behind the one before
-				c.stopped, c.next = true, place{n.Rel(), 0}
-				return beneath.Stop, nil
+			if c.behind++; c.behind > 1 { // each page comes behind the one before
+				why := c.spent()
+				if why != "" {
+					c.stopped, c.next = why, place{n.Rel(), 0}
+					return beneath.Stop, nil
+				}
 			}
 		}
 		return visit(n)
 	}
+}
+
+func (c *content) read() int64 { return c.files.Load() + c.rules.Load() }
+
+// spent says what the way alone has used up: an entry may be dear to judge, and ignore files are read too.
+func (c *content) spent() Cut {
+	switch {
+	case c.late.Load():
+		return CutTime
+	case c.o.MaxBytes > 0 && c.read() >= c.o.MaxBytes:
+		return CutBytes
+	}
+	return ""
 }
 
 func (c *content) visit(n *beneath.Node) (beneath.Step, error) {
@@ -378,6 +395,7 @@ func (c *content) take(h *haul) error {
 	r.Binary += h.binary
 	r.InParts += h.inParts
 	r.Bytes += h.bytes
+	c.files.Store(r.Bytes)
 	for _, s := range h.skipped {
 		c.skip(s)
 	}
@@ -401,7 +419,7 @@ func (c *content) take(h *haul) error {
 		return c.cut(h.why)
 	case c.o.MaxFiles > 0 && int64(r.Searched+r.Binary) >= c.o.MaxFiles:
 		return c.cut(CutFiles)
-	case c.o.MaxBytes > 0 && r.Bytes >= c.o.MaxBytes:
+	case c.o.MaxBytes > 0 && c.read() >= c.o.MaxBytes:
 		return c.cut(CutBytes)
 	case c.late.Load():
 		return c.cut(CutTime)
@@ -440,37 +458,4 @@ func (c *content) add(f *FileHits) Cut {
 func (c *content) cut(why Cut) error {
 	c.r.Truncated, c.r.Why, c.r.Next = true, why, c.last.String()
 	return beneath.ErrEnough
-}
-
-// place is where a search is: behind a line of a file, or behind all of it.
-type place struct {
-	path string
-	line int // -1: all of it
-}
-
-// maxPlace bounds the bytes of a cursor.
-const maxPlace = 16 << 10
-
-func (p place) String() string {
-	if p.line < 0 {
-		return "-:" + p.path
-	}
-	return strconv.Itoa(p.line) + ":" + p.path
-}
-
-// parsePlace reads a cursor. It is compared with what the walk meets and never opened, so that it may say what it likes.
-func parsePlace(cursor string) (place, error) {
-	if cursor == "" {
-		return place{}, nil
-	}
-	line, path, ok := strings.Cut(cursor, ":")
-	p := place{path, -1}
-	if ok && line != "-" {
-		n, err := strconv.ParseUint(line, 10, 31)
-		p.line, ok = int(n), err == nil
-	}
-	if !ok || len(cursor) > maxPlace {
-		return place{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: rootbound.NoCursor}
-	}
-	return p, nil
 }

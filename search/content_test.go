@@ -269,9 +269,11 @@ func TestContentTimeEndsAWalk(t *testing.T) {
 	for _, c := range []ContentOptions{{}, {IncludeIgnored: true, Include: none}} {
 		found, n, seen := 0, 0, 0
 		for c.Time = time.Nanosecond; n < 100; n++ {
+			late := make(chan struct{})
+			c.onLate = func() { close(late) }
 			c.Step = func() {
-				if seen++; seen == 200 { // a timer that was set long before this one has fired
-					<-time.After(50 * time.Millisecond)
+				if seen++; seen == 1 {
+					<-late
 				}
 			}
 			r, err := Content(context.Background(), o, m, c)
@@ -287,6 +289,100 @@ func TestContentTimeEndsAWalk(t *testing.T) {
 		if found != 1 || n != 1 {
 			t.Errorf("%d hits on %d pages", found, n+1)
 		}
+	}
+}
+
+// TestEntriesThatTakeLong: the time is looked at for each entry, as one may be dear to judge, and pages go on one entry behind
+// the other at least.
+func TestEntriesThatTakeLong(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 20 {
+		write(t, fmt.Sprintf("%s/d%d/f%02d.txt", dir, i%2, i), "needle")
+		write(t, fmt.Sprintf("%s/d%d/g%02d.log", dir, i%2, i), "needle")
+		want = append(want, fmt.Sprintf("d%d/f%02d.txt", i%2, i))
+	}
+	slices.Sort(want)
+	write(t, dir+"/.gitignore", "*.log")
+	o, m := open(t, dir, ""), needle(t, "needle")
+	every, err := Compile("**/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, page := range map[string]func(cursor string, step, late func()) (got []string, visited int, why Cut, next string){
+		"content": func(cursor string, step, late func()) (got []string, visited int, why Cut, next string) {
+			r, err := Content(context.Background(), o, m, ContentOptions{Cursor: cursor, Time: time.Nanosecond, Step: step, onLate: late})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Files {
+				got = append(got, f.Path)
+			}
+			for _, f := range r.Skipped { // that the time ended in
+				got = append(got, f.Path)
+			}
+			return got, r.Visited, r.Why, r.Next
+		},
+		"names": func(cursor string, step, late func()) (got []string, visited int, why Cut, next string) {
+			x, err := NewIgnores(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Files(context.Background(), o, every, Options{Cursor: cursor, Time: time.Nanosecond, Step: step, onLate: late, Ignores: x})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range r.Hits {
+				got = append(got, h.Path)
+			}
+			return got, r.Visited, r.Why, r.Next
+		},
+	} {
+		var got []string
+		cursor, pages := "", 0
+		for ; pages < 100; pages++ {
+			late := make(chan struct{})
+			found, visited, why, next := page(cursor, func() { <-late }, func() { close(late) })
+			got = append(got, found...)
+			if next == "" {
+				break
+			}
+			if why != CutTime || len(found) > 2 || pages == 0 && visited > 3 {
+				t.Fatalf("%s: %v for %q after %d entries", name, found, why, visited)
+			}
+			cursor = next
+		}
+		got = slices.DeleteFunc(got, func(s string) bool { return s == ".gitignore" })
+		if !slices.Equal(got, want) || pages < 10 {
+			t.Errorf("%s: %d pages with %q", name, pages, got)
+		}
+	}
+}
+
+// TestIgnoreFilesAreRead: what is read of ignore files counts as read.
+func TestIgnoreFilesAreRead(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 8 {
+		write(t, fmt.Sprintf("%s/d%d/.gitignore", dir, i), "*.log\n"+strings.Repeat("#\n", 5000))
+		write(t, fmt.Sprintf("%s/d%d/f", dir, i), "needle\n")
+	}
+	o, m := open(t, dir, ""), needle(t, "needle")
+	hits, pages := 0, 0
+	for cursor := ""; ; pages++ {
+		r, err := Content(context.Background(), o, m, ContentOptions{Cursor: cursor, MaxBytes: 25_000})
+		if err != nil || pages > 100 {
+			t.Fatal(err, pages)
+		}
+		hits += r.Hits
+		if cursor = r.Next; !r.Truncated {
+			break
+		}
+		if r.Why != CutBytes {
+			t.Fatal(r.Why)
+		}
+	}
+	if hits != 8 || pages < 2 {
+		t.Errorf("%d hits on %d pages", hits, pages+1)
 	}
 }
 

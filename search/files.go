@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -34,12 +35,16 @@ type Options struct {
 	Cursor  string   // Next of the page before; empty: the first
 	Step    func()   // told of every entry that is looked at; nil: nobody
 	Ignores *Ignores // leaves out what ignore files say; nil: nothing is left out by them
+
+	Time   time.Duration // looked at behind each entry; 0: no bound
+	onLate func()        // told when Time is over; nil: nobody
 }
 
 // Result is one page of hits, in the order of a depth-first walk by name bytes.
 type Result struct {
 	Hits      []Hit
 	Truncated bool
+	Why       Cut    // if Truncated: CutHits or CutTime
 	Next      string // cursor of the next page
 
 	Visited int      // entries looked at
@@ -90,8 +95,7 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 			}
 		}
 		if len(r.Hits) == o.Limit {
-			r.Truncated = true
-			r.Next = r.Hits[o.Limit-1].Path
+			r.Truncated, r.Why, r.Next = true, CutHits, r.Hits[o.Limit-1].Path
 			return beneath.Stop, nil
 		}
 		r.Hits = append(r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
@@ -103,6 +107,21 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 	}}
 	if o.Ignores != nil {
 		c = o.Ignores.Course(c)
+	}
+	if o.Time > 0 {
+		var late clock
+		defer late.after(o.Time, o.onLate)()
+		visit := c.Visit
+		c.Visit = func(n *beneath.Node) (beneath.Step, error) {
+			next, err := visit(n)
+			if err == nil && next != beneath.Stop && late.Load() {
+				if rel := n.Rel(); o.Cursor == "" || order(rel, o.Cursor) > 0 { // each page comes behind the one before
+					r.Truncated, r.Why, r.Next = true, CutTime, rel
+					return beneath.Stop, nil
+				}
+			}
+			return next, err
+		}
 	}
 	if err := w.Tour(ctx, c); err != nil {
 		return Result{}, failed(err)

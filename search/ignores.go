@@ -18,7 +18,7 @@ type Above interface {
 // directory that is walked included. The directory itself was asked for by name, so it is walked whatever they say of it.
 // What git keeps for itself, .git, is left out too. The files are opened by the held handle of their directory, never
 // through a link, and only where the walk would show and read them; one that passes a bound of package ignore, or cannot be
-// read, counts as if it were not there and is told by Unread.
+// read, counts as if it were not there, one whose patterns take too long (ignore.Purse) from then on, and is told by Unread.
 //
 // Not safe for concurrent use: all methods are for the goroutine of the walk.
 type Ignores struct {
@@ -26,7 +26,9 @@ type Ignores struct {
 	above  *ignore.Stack
 	levels []ignoreLevel
 	buf    []byte
+	read   int64
 	unread Unread
+	purse  *ignore.Purse
 }
 
 // Unread names ignore files that could not be honoured.
@@ -43,6 +45,7 @@ type ignoreLevel struct {
 // NewIgnores reads the files above w; nil has nothing above it. Errors: those of Above.
 func NewIgnores(w Above) (*Ignores, error) {
 	x := &Ignores{}
+	x.purse = ignore.NewPurse(func(dir, name string) { x.tell(join(dir, name)) })
 	if w == nil {
 		return x, nil
 	}
@@ -56,7 +59,7 @@ func NewIgnores(w Above) (*Ignores, error) {
 		if err != nil {
 			return err
 		}
-		x.above = x.above.Push(dir, git, own)
+		x.above = x.push(x.above, dir, git, own)
 		return nil
 	})
 	return x, err
@@ -103,12 +106,26 @@ func (x *Ignores) Enter(d *beneath.Directory) {
 	own, _ := x.listAt(at, ignore.Own, d.Open)
 	l := ignoreLevel{stack: above}
 	if git.Len() > 0 || own.Len() > 0 {
-		l.stack = above.Push(at(), git, own)
+		l.stack = x.push(above, at(), git, own)
 	}
 	if l.stack != nil {
 		l.dir = at()
 	}
 	x.levels = append(x.levels, l)
+}
+
+// push tells of files that are too many together.
+func (x *Ignores) push(s *ignore.Stack, dir string, git, own *ignore.List) *ignore.Stack {
+	pushed := s.Push(dir, git, own)
+	if pushed == s {
+		if git.Len() > 0 {
+			x.tell(join(dir, ignore.Git))
+		}
+		if own.Len() > 0 {
+			x.tell(join(dir, ignore.Own))
+		}
+	}
+	return pushed
 }
 
 // Leave ends the directory that was entered last: Course.Leave.
@@ -123,7 +140,15 @@ func (x *Ignores) OutName(name string, dir bool) bool {
 		return true
 	}
 	l := &x.levels[len(x.levels)-1]
-	return l.stack != nil && l.stack.MatchName(l.dir, name, dir)
+	return l.stack != nil && l.stack.MatchNameFor(x.purse, l.dir, name, dir)
+}
+
+// Read is how many bytes of ignore files were read so far; nil read none.
+func (x *Ignores) Read() int64 {
+	if x == nil {
+		return 0
+	}
+	return x.read
 }
 
 // Unread tells of files that could not be honoured so far; nil knows of none.
@@ -184,6 +209,7 @@ func (x *Ignores) text(o *beneath.Object) ([]byte, bool) {
 	for n := 0; ; {
 		got, err := o.ReadAt(x.buf[n:], int64(n))
 		n += got
+		x.read += int64(got)
 		switch {
 		case errors.Is(err, io.EOF):
 			return x.buf[:n], true

@@ -40,7 +40,12 @@ func (s *Stack) Match(rel string, dir bool) bool {
 
 // MatchName is Match for the entry name in the directory in.
 func (s *Stack) MatchName(in, name string, dir bool) bool {
-	_, _, r := s.decide(in, name, dir)
+	return s.MatchNameFor(nil, in, name, dir)
+}
+
+// MatchNameFor is MatchName for a walk that has p; nil has no bound but Steps.
+func (s *Stack) MatchNameFor(p *Purse, in, name string, dir bool) bool {
+	_, _, r := s.decide(p, in, name, dir)
 	return r != nil && !r.negate
 }
 
@@ -51,19 +56,19 @@ const (
 )
 
 // decide finds the rule that decides, and the frame and name of its file; no rule: nil.
-func (s *Stack) decide(in, name string, dir bool) (*Stack, string, *rule) {
+func (s *Stack) decide(p *Purse, in, name string, dir bool) (*Stack, string, *rule) {
 	if s == nil {
 		return nil, "", nil
 	}
 	left := Steps
 	e := entry{name: name, tree: dir, left: &left}
 	for f := s; f != nil; f = f.up {
-		if r := f.own.decide(&e, f.dir, in); r != nil {
+		if r := f.own.decide(p, &e, f.dir, in, Own); r != nil {
 			return f, Own, r
 		}
 	}
 	for f := s; f != nil; f = f.up {
-		if r := f.git.decide(&e, f.dir, in); r != nil {
+		if r := f.git.decide(p, &e, f.dir, in, Git); r != nil {
 			return f, Git, r
 		}
 	}
@@ -71,16 +76,23 @@ func (s *Stack) decide(in, name string, dir bool) (*Stack, string, *rule) {
 }
 
 // decide is the last rule that matches, nil for none. The file stands in base, the entry in the directory in.
-func (l *List) decide(e *entry, base, in string) *rule {
-	if l.Len() == 0 {
+func (l *List) decide(p *Purse, e *entry, base, in, file string) *rule {
+	if l.Len() == 0 || p.without(l) {
 		return nil
 	}
 	e.dir, e.path = in, ""
 	if base != "" {
 		e.dir = strings.TrimPrefix(in[len(base):], "/")
 	}
-	if i := l.last(e); i != none {
-		return &l.rules[i]
+	left := e.left
+	may := p.may(*left)
+	had := may
+	e.left = &may
+	i := l.last(e)
+	e.left = left
+	*left -= had - may
+	if !p.pay(l, had-may, may < 0, base, file) || i == none {
+		return nil
 	}
-	return nil
+	return &l.rules[i]
 }

@@ -85,7 +85,7 @@ func (w *world) judge() map[string]verdict {
 		in, name := cutLast(rel)
 		v, below := gone[in]
 		if !below {
-			if f, file, r := stacks[in].decide(in, name, dir); r != nil {
+			if f, file, r := stacks[in].decide(nil, in, name, dir); r != nil {
 				v = verdict{path.Join(f.dir, file), int(r.line), !r.negate}
 			}
 			if got := stacks[in].Match(rel, dir); got != v.out {
