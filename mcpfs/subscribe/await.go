@@ -44,9 +44,20 @@ func (st *stream) await(ctx context.Context, s *subscription) bool {
 	return true
 }
 
-// await watches the nearest directory above sent. If that is watched already there is nothing to do; else s is looked for
-// once more, since it may have come meanwhile.
+// await watches the nearest directory above sent. A directory that goes while it is looked at is not the one: the next above
+// it is tried.
 func (h *Hub) await(ctx context.Context, s *subscription, sent string) error {
+	const tries = 16 // as deep as trees that are removed while they are looked at
+	for try := 1; ; try++ {
+		if err := h.awaitBy(ctx, s, sent); err == errLeft || !gone(err) || try == tries {
+			return err
+		}
+	}
+}
+
+// awaitBy is one try of await. If the directory is watched already there is nothing to do; else s is looked for once more,
+// since it may have come meanwhile.
+func (h *Hub) awaitBy(ctx context.Context, s *subscription, sent string) error {
 	at := sent
 	for {
 		if at == "." {
