@@ -53,7 +53,8 @@ func (c *Config) freeID(dir string) rootbound.RootID {
 	for len(base) > LongestID-8 {
 		base = base[:strings.LastIndexFunc(base, func(rune) bool { return true })]
 	}
-	if base == "" || base == "." || base == ".." {
+	base = cleanID(base) // a cut may end in a dash
+	if checkID(base) != nil {
 		base = "project"
 	}
 	id := base
