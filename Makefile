@@ -13,7 +13,7 @@ help:
 	@echo "make race      the race detector over the rooms with concurrency"
 	@echo "make storm     10^6 calls in process and 60 s an era through the server process"
 	@echo "make fuzz      each fuzz target for T=$(T)"
-	@echo "make bench     ratios against named rivals, measured in one run; writes docs/benchmarks.md"
+	@echo "make bench     ratios against named rivals, measured in one run of some 15 minutes; writes docs/benchmarks.md"
 	@echo "make e2e       npm ci, then real clients and the official server"
 	@echo "make probe     every boundary case with races: the official server and this one against the committed verdicts"
 	@echo "make docs      write the generated documents anew"

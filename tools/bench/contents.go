@@ -102,6 +102,7 @@ func contents(tmp, binary string, rounds int, quick bool) ([]row, error) {
 	if literal.ratio, literal.note, err = duel(p, rg, needle, corpus.Dir, rounds); err != nil {
 		return nil, err
 	}
+	progress(literal.what, literal.ratio)
 	ratios, worst, long := map[string][]float64{}, map[string]string{}, 0
 	for _, l := range all {
 		ratio, _, err := duel(p, rg, l, corpus.Dir, max(1, rounds/2))
@@ -111,6 +112,7 @@ func contents(tmp, binary string, rounds int, quick bool) ([]row, error) {
 		} else if err != nil {
 			return nil, err
 		}
+		progress("pattern "+l.pattern, ratio)
 		class := l.class
 		if class == "literal" {
 			class = "required"

@@ -48,6 +48,7 @@ func inGo(quick bool) ([]row, error) {
 			return nil, fmt.Errorf("%s reports no ratio:\n%s", g.bench, text)
 		}
 		r.ratio = ratio
+		progress(r.what, ratio)
 		var notes []string
 		for unit, v := range m {
 			if unit != "ratio" && unit != "ns/op" {

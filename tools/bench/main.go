@@ -43,6 +43,11 @@ func (r row) holds() bool {
 	return r.ratio <= r.limit
 }
 
+// progress shows on stderr what was measured so far: a whole run takes some fifteen minutes.
+func progress(what string, ratio float64) {
+	fmt.Fprintf(os.Stderr, "%s  %-7.3g %s\n", time.Now().Format("15:04:05"), ratio, what)
+}
+
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "-echo" {
 		echo(os.Args[2])

@@ -133,6 +133,7 @@ func readsOf(what, rival string, ours, theirs []string, ourArgs, theirArgs map[s
 			}
 		}
 	}
+	progress(what+" against "+rival, o.median()/t.median())
 	return row{what: what, rival: rival, ratio: o.median() / t.median(), rate: t.sum() / o.sum(),
 		note: fmt.Sprintf("ours %.0f µs, p99 %.0f µs; rival %.0f µs, p99 %.0f µs", o.median()/1e3, o.at(.99)/1e3, t.median()/1e3, t.at(.99)/1e3)}, nil
 }
@@ -168,7 +169,7 @@ func againstOfficial(tmp string, ours, theirs []string, small, file string, roun
 	}
 	rows = append(rows, row{what: "start to the first tools/list", rival: rival, bound: "≤ 1/8", limit: 1. / 8, ratio: so.median() / st.median(),
 		note: fmt.Sprintf("ours %.1f ms, rival %.0f ms", so.median()/1e6, st.median()/1e6)})
-	r, err := reads("", "", append(append([]string{}, ours...), small), append(append([]string{}, theirs...), small), file, rounds, calls)
+	r, err := reads("reads of 4 KiB", rival, append(append([]string{}, ours...), small), append(append([]string{}, theirs...), small), file, rounds, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +244,7 @@ func once(tmp string, ours, theirs []string, dir string, rounds int, tool string
 		}
 	}
 	r := row{ratio: o.median() / t.median(), note: fmt.Sprintf("ours %.1f ms for %d entries, rival %.1f ms for %d", o.median()/1e6, no, t.median()/1e6, nt)}
+	progress(tool, r.ratio)
 	if equal && no != nt {
 		r.missing = fmt.Sprintf("the answers differ: ours %d entries, rival %d", no, nt)
 	}
