@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -131,10 +132,14 @@ func (s *subscription) stirred(a *absence, next, rel string, ended bool) {
 
 // back takes up what is there again and tells that it changed, or goes on waiting.
 func (st *stream) back(ctx context.Context, s *subscription, lost bool) bool {
-	err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
+	var gen rootbound.Generation
+	err := st.look(ctx, &gen, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
 	switch {
 	case err == nil:
-		st.update(ctx, s.uri)
+		if !st.update(ctx, s.uri, gen) {
+			st.owe(s.uri)
+			return false
+		}
 	case mcpscope.Waits(err):
 		st.again(s, map[string]bool{"": true}, lost)
 		return false
@@ -144,4 +149,13 @@ func (st *stream) back(ctx context.Context, s *subscription, lost bool) bool {
 		st.unable(s, err)
 	}
 	return true
+}
+
+// owe has the subscription to a URI, if there is one, told as changed under the next generation.
+func (st *stream) owe(uri string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s := st.subs[uri]; s != nil {
+		s.add("")
+	}
 }

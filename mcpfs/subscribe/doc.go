@@ -7,9 +7,10 @@
 //
 // Nothing is told on the strength of an earlier permission. What a watch reports is a name to look at: the guard resolves
 // and judges it again from the root, under the generation that is in force then, right before the notification is handed
-// over. A name that cannot be seen is not told; a name that is gone is told as a change of the directory it was in. The
-// handing over is not under the look's hold, since a client that does not read must not hold up a switch: a URI judged
-// right before a generation ended may be written right after the next one began.
+// over. A name that cannot be seen is not told; a name that is gone is told as a change of the directory it was in. What
+// was judged under a generation that has ended is judged again, and what is being written when a generation ends is
+// written before the next one is visible. A client that does not read delays that by a quarter of a second, once for each
+// notification that it does not take, and not for longer: it must not hold up a switch.
 //
 // A workspace switch (contract §4.6): when a generation ends, the subscriptions of its authority are suspended. What they
 // hear meanwhile is remembered and judged later. Before the next generation is visible each one is kept, if its project is

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
@@ -15,7 +16,9 @@ type group struct {
 	mu        sync.Mutex // before stream.mu
 	streams   map[*stream]bool
 	gen       rootbound.Generation // the last one that was resumed
+	ended     rootbound.Generation // the last one that was marked
 	suspended bool
+	writing   map[chan struct{}]bool // notifications on their way to a transport; closed when they are there
 }
 
 func (g *group) add(st *stream, listens int) bool {
@@ -68,6 +71,7 @@ func (g *group) keep(s, instead *subscription, use *authority.Use) (old *subscri
 func (g *group) suspend(ended rootbound.Generation) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.ended = max(g.ended, ended)
 	if g.gen > ended {
 		return
 	}
@@ -83,7 +87,53 @@ func (g *group) waits() bool {
 	return g.suspended
 }
 
-// resume keeps what goes on in next and drops the rest.
+// begin is called right before a notification is written that was judged under gen. done is called when the transport has
+// it; nil: gen has ended, and nothing may be written.
+func (g *group) begin(gen rootbound.Generation) (done func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if gen <= g.ended || gen < g.gen {
+		return nil
+	}
+	c := make(chan struct{})
+	if g.writing == nil {
+		g.writing = map[chan struct{}]bool{}
+	}
+	g.writing[c] = true
+	return func() {
+		g.mu.Lock()
+		delete(g.writing, c)
+		g.mu.Unlock()
+		close(c)
+	}
+}
+
+// handOver is how long the next generation waits for what is being written under the one before. Only a client that does
+// not read takes longer, and each notification is waited for once.
+const handOver = 250 * time.Millisecond
+
+// written waits until what began to be written before is written.
+func (g *group) written() {
+	g.mu.Lock()
+	under := g.writing
+	g.writing = nil
+	g.mu.Unlock()
+	if len(under) == 0 {
+		return
+	}
+	late := time.NewTimer(handOver)
+	defer late.Stop()
+	for c := range under {
+		select {
+		case <-c:
+		case <-late.C:
+			return
+		}
+	}
+}
+
+// resume keeps what goes on in next and drops the rest. When it returns, all that was judged before is written, as far as the
+// client reads.
 func (g *group) resume(next *authority.Snapshot, changed bool) {
 	var dropped []*subscription
 	g.mu.Lock()
@@ -95,6 +145,7 @@ func (g *group) resume(next *authority.Snapshot, changed bool) {
 	for _, s := range dropped {
 		s.close()
 	}
+	g.written()
 }
 
 // end ends every stream: the authority, or the hub, is gone.

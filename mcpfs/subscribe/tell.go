@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -73,11 +74,14 @@ func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bo
 	}
 	said := map[string]bool{}
 	for rel := range paths {
-		uri, err := st.judge(ctx, s, rel)
+		uri, gen, err := st.judge(ctx, s, rel)
 		switch {
 		case err == nil && !said[uri]:
 			said[uri] = true
-			st.update(ctx, uri)
+			if !st.update(ctx, uri, gen) {
+				st.again(s, paths, lost)
+				return false
+			}
 		case err == nil, denied(err):
 		case mcpscope.Waits(err):
 			st.again(s, paths, lost)
@@ -94,33 +98,52 @@ func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bo
 	return true
 }
 
-func (st *stream) update(ctx context.Context, uri string) {
+// update tells what was judged under gen. false: that has ended meanwhile, and nothing is told.
+func (st *stream) update(ctx context.Context, uri string, gen rootbound.Generation) bool {
+	done := st.group.begin(gen)
+	if done == nil {
+		return false
+	}
+	defer done()
 	st.send(ctx, "notifications/resources/updated", &mcp.ResourceUpdatedNotificationParams{Meta: st.meta(), URI: uri})
+	return true
 }
 
 // judge finds what is to be told of a change at rel: the object itself if it can be read or listed now, by its own URI; of
-// what is gone, the directory it was in, so that nothing is told of a name nobody could look at. Errors are those of the
-// guard; nothing is told then.
-func (st *stream) judge(ctx context.Context, s *subscription, rel string) (uri string, err error) {
+// what is gone, the directory it was in, so that nothing is told of a name nobody could look at. gen is the generation that
+// says so. Errors are those of the guard; nothing is told then.
+func (st *stream) judge(ctx context.Context, s *subscription, rel string) (uri string, gen rootbound.Generation, err error) {
 	for {
-		err = st.standing.Look(ctx, func(ctx context.Context) error {
+		err = st.look(ctx, &gen, func(ctx context.Context) error {
 			_, err := st.hub.guard.Decide(ctx, request(s.home.project, path.Join(s.path, rel), nil))
 			return err
 		})
 		switch {
 		case err == nil, rel == "" && rootbound.ReasonOf(err) == rootbound.NotFound:
 			if rel == "" {
-				return s.uri, nil
+				return s.uri, gen, nil
 			}
-			return resource.URI(s.home.project, path.Join(s.path, rel)), nil
+			return resource.URI(s.home.project, path.Join(s.path, rel)), gen, nil
 		case rel != "" && gone(err):
 			if rel = path.Dir(rel); rel == "." {
 				rel = ""
 			}
 		default:
-			return "", err
+			return "", gen, err
 		}
 	}
+}
+
+// look is Standing.Look, and tells in which generation it was.
+func (st *stream) look(ctx context.Context, gen *rootbound.Generation, f func(context.Context) error) error {
+	return st.standing.Look(ctx, func(ctx context.Context) error {
+		use, err := authority.From(ctx)
+		if err != nil {
+			return err
+		}
+		*gen = use.Snapshot().Generation
+		return f(ctx)
+	})
 }
 
 func gone(err error) bool {
