@@ -2,12 +2,7 @@ package fileop
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,32 +10,17 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileop/text"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
-// The child of the tests below: one operation on one thread, between two marks that a system-call trace shows.
-const (
-	childEnv  = "ROOTBOUND_FILEOP_CHILD" // operation and directory
-	beginMark = "/rootbound-test-begins"
-	endMark   = "/rootbound-test-ends"
-)
+func init() { rig.FirstThread() }
 
-// init keeps the child's main goroutine on the process's first thread, the same in every run: later it may be any.
-func init() {
-	if os.Getenv(childEnv) != "" {
-		runtime.LockOSThread()
-	}
-}
-
+// TestMain does, in a child of the tests below, one operation in one directory.
 func TestMain(m *testing.M) {
-	op, dir, ok := strings.Cut(os.Getenv(childEnv), " ")
-	if !ok {
-		os.Exit(onFilesystem(m))
+	if told := rig.Told(); told != nil {
+		rig.Leave(child(told[0], told[1]))
 	}
-	if err := child(op, dir); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
-	}
-	os.Exit(0)
+	os.Exit(onFilesystem(m))
 }
 
 const (
@@ -62,15 +42,12 @@ func newBytes(op string) string {
 }
 
 func child(op, dir string) error {
-	if op == "full" {
-		return fullDisk(dir)
-	}
 	p, err := placeAt(dir, "f")
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	_, _ = os.Open(beginMark)
+	rig.Begin()
 	switch op {
 	case "append":
 		_, err = Append(bg, p, []byte(newLine), Expected{}, 0)
@@ -93,78 +70,8 @@ func child(op, dir string) error {
 	default:
 		_, err = Write(bg, p, []byte(newBytes(op)), Expected{})
 	}
-	_, _ = os.Open(endMark)
+	rig.End()
 	return err
-}
-
-// changing are the calls that change a file system, and openat, which creates.
-var changing = []string{"openat", "openat2", "write", "pwrite64", "ftruncate", "fallocate", "copy_file_range", "fsync", "fdatasync", "fchmod", "fchmodat",
-	"fchown", "fchownat", "fsetxattr", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdirat", "symlinkat"}
-
-func needStrace(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("environment: strace is not installed (Debian package strace)")
-	}
-	if out, err := exec.Command(path, "-qq", "-e", "trace=fsync", "/bin/true").CombinedOutput(); err != nil {
-		t.Skipf("environment: strace may not trace here: %s", out)
-	}
-	return path
-}
-
-func childCommand(name string, args []string, op, dir string) *exec.Cmd {
-	cmd := exec.Command(name, append(args, os.Args[0])...)
-	cmd.Env = append(os.Environ(), childEnv+"="+op+" "+dir)
-	return cmd
-}
-
-// call is a system call of the child's thread between the marks.
-type call struct {
-	name, args string
-	nth        int // of that name since the thread began, counted from 1, for strace's when=
-	result     string
-}
-
-var callLine = regexp.MustCompile(`^(\w+)\((.*)\) += (\S+)`)
-
-// traced runs op and gives its calls.
-func traced(t *testing.T, strace, op, dir string) []call {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "trace")
-	// A file for each thread: in a common one a call that another thread interrupts is split over two lines.
-	cmd := childCommand(strace, []string{"-ff", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, op, dir)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, msg)
-	}
-	files, err := filepath.Glob(out + ".*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var calls []call
-	for _, file := range files {
-		between := false
-		seen := map[string]int{}
-		for line := range strings.Lines(get(t, file)) {
-			m := callLine.FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
-			seen[m[1]]++
-			switch {
-			case strings.Contains(m[2], beginMark):
-				between = true
-			case strings.Contains(m[2], endMark):
-				between = false
-			case between:
-				calls = append(calls, call{m[1], m[2], seen[m[1]], m[3]})
-			}
-		}
-	}
-	if len(calls) < 4 {
-		t.Fatalf("the trace shows %d calls: %+v", len(calls), calls)
-	}
-	return calls
 }
 
 func prepare(t *testing.T, op string) string {
@@ -197,11 +104,10 @@ func oldOrNew(t *testing.T, op, dir string) {
 // TestG15WritesAreAtomic kills the process in front of every call that changes something, and replays what a crash of the
 // machine could have left at each of them.
 func TestG15WritesAreAtomic(t *testing.T) {
-	strace := needStrace(t)
 	for _, op := range []string{"create", "replace", "edit", "append"} {
 		t.Run(op, func(t *testing.T) {
 			dir := prepare(t, op)
-			calls := traced(t, strace, op, dir)
+			calls := rig.Trace(t, rig.Child(op, dir))
 			if got := get(t, dir+"/f"); got != newBytes(op) {
 				t.Fatalf("without a kill: %d bytes", len(got))
 			}
@@ -210,18 +116,13 @@ func TestG15WritesAreAtomic(t *testing.T) {
 
 			killed := 0
 			for _, c := range calls {
-				if strings.HasPrefix(c.name, "openat") && !strings.Contains(c.args, "O_CREAT") {
+				if !c.Changes() {
 					continue
 				}
-				dir := prepare(t, op)
-				inject := fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", c.name, c.nth)
-				cmd := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.name, "-e", inject}, op, dir)
-				if err := cmd.Run(); err == nil {
-					t.Errorf("not killed at %s number %d", c.name, c.nth)
-					continue
+				if dir := prepare(t, op); rig.Kill(t, rig.Child(op, dir), c) {
+					killed++
+					oldOrNew(t, op, dir)
 				}
-				killed++
-				oldOrNew(t, op, dir)
 			}
 			t.Logf("killed at %d calls", killed)
 			if killed < 4 {
@@ -234,27 +135,27 @@ func TestG15WritesAreAtomic(t *testing.T) {
 // replay checks the order write < fsync < rename < fsync of the directory by its purpose: at every prefix of the trace,
 // with whatever number of the directory's changes on disk and no byte that was not synced, the name holds the old bytes
 // or the new ones; and at the end the new ones for sure.
-func replay(t *testing.T, op string, calls []call) {
+func replay(t *testing.T, op string, calls []rig.Call) {
 	t.Helper()
 	type change struct{ synced bool } // of the directory: a rename, and whether the new bytes were on disk by then
 	var renames []change
 	temp, tempFd, dirFd := "", "", ""
 	written, synced, durable := false, false, false
 	for _, c := range calls {
-		fd, _, _ := strings.Cut(c.args, ",")
-		switch c.name {
+		fd, _, _ := strings.Cut(c.Args, ",")
+		switch c.Name {
 		case "openat", "openat2":
-			if strings.Contains(c.args, "O_CREAT") {
-				temp, tempFd = quoted(c.args), c.result
-				if !strings.HasPrefix(temp, beneath.TempPrefix) || !strings.Contains(c.args, "O_EXCL") || strings.Contains(c.args, "O_TRUNC") {
-					t.Errorf("%s: created by %s(%s)", op, c.name, c.args)
+			if strings.Contains(c.Args, "O_CREAT") {
+				temp, tempFd = quoted(c.Args), c.Result
+				if !strings.HasPrefix(temp, beneath.TempPrefix) || !strings.Contains(c.Args, "O_EXCL") || strings.Contains(c.Args, "O_TRUNC") {
+					t.Errorf("%s: created by %s(%s)", op, c.Name, c.Args)
 				}
-			} else if strings.Contains(c.args, "O_DIRECTORY") && c.result != tempFd {
-				dirFd = c.result
+			} else if strings.Contains(c.Args, "O_DIRECTORY") && c.Result != tempFd {
+				dirFd = c.Result
 			}
 		case "write":
 			if fd != tempFd {
-				t.Errorf("%s: written elsewhere: %s", op, c.args)
+				t.Errorf("%s: written elsewhere: %s", op, c.Args)
 			}
 			written, synced = true, false
 		case "fsync":
@@ -268,15 +169,15 @@ func replay(t *testing.T, op string, calls []call) {
 			renames = append(renames, change{synced})
 			durable = false
 		case "rename", "renameat", "link", "linkat", "ftruncate", "fallocate", "pwrite64":
-			t.Errorf("%s: unexpected %s(%s)", op, c.name, c.args)
+			t.Errorf("%s: unexpected %s(%s)", op, c.Name, c.Args)
 		case "unlinkat":
-			if !strings.HasPrefix(quoted(c.args), beneath.TempPrefix) {
-				t.Errorf("%s: removed %s", op, c.args)
+			if !strings.HasPrefix(quoted(c.Args), beneath.TempPrefix) {
+				t.Errorf("%s: removed %s", op, c.Args)
 			}
 		}
 		for _, r := range renames { // a crash now: the rename may be on disk
 			if !r.synced {
-				t.Fatalf("%s: after %s(%s) a crash can leave the name without its bytes", op, c.name, c.args)
+				t.Fatalf("%s: after %s(%s) a crash can leave the name without its bytes", op, c.Name, c.Args)
 			}
 		}
 	}
@@ -295,10 +196,8 @@ func quoted(args string) string {
 
 // TestEffectOutlivesAFailedDirectorySync is G32 with the kernel's error instead of a double.
 func TestEffectOutlivesAFailedDirectorySync(t *testing.T) {
-	strace := needStrace(t)
 	dir := prepare(t, "replace")
-	cmd := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=2"}, "replace", dir)
-	if msg, err := cmd.CombinedOutput(); err != nil {
+	if msg, err := rig.Failing(t, rig.Child("replace", dir), "fsync", 2, "EIO").CombinedOutput(); err != nil {
 		t.Errorf("done, but reported as %s", msg)
 	}
 	if get(t, dir+"/f") != newBytes("replace") {
@@ -306,72 +205,42 @@ func TestEffectOutlivesAFailedDirectorySync(t *testing.T) {
 	}
 	// an error of the first one, that of the file, is in front of the effect
 	dir = prepare(t, "replace")
-	cmd = childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync", "-e", "inject=fsync:error=EIO:when=1"}, "replace", dir)
-	if err := cmd.Run(); err == nil || get(t, dir+"/f") != oldBytes() || len(leftovers(t, dir)) > 0 {
+	err := rig.Failing(t, rig.Child("replace", dir), "fsync", 1, "EIO").Run()
+	if err == nil || get(t, dir+"/f") != oldBytes() || len(leftovers(t, dir)) > 0 {
 		t.Errorf("%v: published although it could not be synced", err)
 	}
 }
 
-// TestFullDiskLeavesTheOldBytes runs on a small tmpfs of its own.
+// TestFullDiskLeavesTheOldBytes runs on a small file system of its own.
 func TestFullDiskLeavesTheOldBytes(t *testing.T) {
-	cmd := childCommand("/proc/self/exe", nil, "full", t.TempDir())
-	cmd.Args = cmd.Args[:1]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	if !rig.OwnMounts(t) {
+		return
 	}
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-	case !errors.As(err, &exit):
-		t.Skipf("environment: no mount namespace: %v", err)
-	case strings.HasPrefix(string(out), "mount:"):
-		t.Skipf("environment: %s", out)
-	default:
-		t.Errorf("%v %s", err, out)
-	}
-}
-
-func fullDisk(dir string) error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("mount: %w", err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=256k"); err != nil {
-		return fmt.Errorf("mount: %w", err)
-	}
+	dir := t.TempDir()
+	rig.Tmpfs(t, dir, 256<<10)
 	old := strings.Repeat("good bytes\n", 4000) + "edit me\n"
-	if err := os.WriteFile(dir+"/f", []byte(old), 0o640); err != nil {
-		return err
-	}
-	try := func(what string, do func(p *place) error) error {
+	put(t, dir+"/f", old)
+	full := func(what string, do func(p *place) error) {
 		p, err := placeAt(dir, "f")
 		if err != nil {
-			return err
+			t.Fatal(err)
 		}
 		defer p.close()
 		if err := do(p); rootbound.ReasonOf(err) != rootbound.IOError || !errors.Is(err, syscall.ENOSPC) {
-			return fmt.Errorf("%s on a full disk: %v", what, err)
+			t.Errorf("%s on a full disk: %v", what, err)
 		}
-		got, err := os.ReadFile(dir + "/f")
-		if err != nil || string(got) != old {
-			return fmt.Errorf("%s on a full disk left %d bytes, %v", what, len(got), err)
+		if got := get(t, dir+"/f"); got != old {
+			t.Errorf("%s on a full disk left %d bytes", what, len(got))
 		}
-		all, err := os.ReadDir(dir)
-		if err != nil || len(all) != 1 {
-			return fmt.Errorf("%s on a full disk left %v, %v", what, all, err)
+		if all, err := os.ReadDir(dir); err != nil || len(all) != 1 {
+			t.Errorf("%s on a full disk left %v, %v", what, all, err)
 		}
-		return nil
 	}
-	if err := try("write", func(p *place) error {
+	full("write", func(p *place) error {
 		_, err := Write(bg, p, make([]byte, 1<<20), Expected{})
 		return err
-	}); err != nil {
-		return err
-	}
-	return try("edit", func(p *place) error {
+	})
+	full("edit", func(p *place) error {
 		_, err := EditFile(bg, p, []text.Edit{{Old: "edit me", New: strings.Repeat("x", 1<<20)}}, EditOptions{})
 		return err
 	})

@@ -2,35 +2,30 @@ package fileop
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 // A kill in front of any call leaves a file that is deleted, and one that is copied, whole: under its name, or, once the
 // deletion is in force, under a temporary one that recovery knows; a copy under its name is complete.
 func TestDeletionsAndCopiesAreWhole(t *testing.T) {
-	strace := needStrace(t)
 	for _, op := range []string{"delete", "copy"} {
 		dir := prepare(t, op)
-		calls := traced(t, strace, op, dir)
+		calls := rig.Trace(t, rig.Child(op, dir))
 		whole(t, op, dir, true)
 		killed := 0
 		for _, c := range calls {
-			if strings.HasPrefix(c.name, "openat") && !strings.Contains(c.args, "O_CREAT") {
+			if !c.Changes() {
 				continue
 			}
-			dir := prepare(t, op)
-			inject := fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", c.name, c.nth)
-			if err := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.name, "-e", inject}, op, dir).Run(); err == nil {
-				t.Errorf("%s: not killed at %s number %d", op, c.name, c.nth)
-				continue
+			if dir := prepare(t, op); rig.Kill(t, rig.Child(op, dir), c) {
+				killed++
+				whole(t, op, dir, false)
 			}
-			killed++
-			whole(t, op, dir, false)
 		}
 		t.Logf("%s: killed at %d calls", op, killed)
 		if killed < 3 {

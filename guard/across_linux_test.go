@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,34 +16,9 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 	"golang.org/x/sys/unix"
 )
-
-// withMounts reports whether the test is in a process with mounts of its own; if not, it runs it there.
-func withMounts(t *testing.T) bool {
-	t.Helper()
-	const inside = "RB_TEST_MOUNTS"
-	if os.Getenv(inside) != "" {
-		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-			t.Fatal(err)
-		}
-		return true
-	}
-	if os.Getuid() != 0 {
-		t.Skip("environment: mounting needs root")
-	}
-	c := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
-	c.Env = append(os.Environ(), inside+"=1")
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
-	out, err := c.CombinedOutput()
-	if _, why, skipped := strings.Cut(string(out), "environment: "); skipped && strings.Contains(string(out), "--- SKIP: "+t.Name()) {
-		t.Skip("environment: ", why)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
-		t.Errorf("%v\n%s", err, out)
-	}
-	return false
-}
 
 // apart is a project p whose directory t is another file system of size bytes.
 func apart(t *testing.T, size int, change ...func(*rootbound.Project)) *house {
@@ -54,18 +28,7 @@ func apart(t *testing.T, size int, change ...func(*rootbound.Project)) *house {
 	for _, c := range change {
 		c(&p)
 	}
-	return build(t, guard.Options{Journal: &ledger{}}, func(dir string) { tmpfs(t, filepath.Join(dir, "p/t"), size) }, p)
-}
-
-func tmpfs(t *testing.T, at string, size int) {
-	t.Helper()
-	if err := os.MkdirAll(at, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Mount("none", at, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = unix.Unmount(at, unix.MNT_DETACH) })
+	return build(t, guard.Options{Journal: &ledger{}}, func(dir string) { rig.Tmpfs(t, filepath.Join(dir, "p/t"), size) }, p)
 }
 
 // ledger is a Journal that counts what is not done.
@@ -180,13 +143,16 @@ func (h *house) holds(below, want string) {
 }
 
 func TestCopyAcrossFile(t *testing.T) {
-	if !withMounts(t) {
+	if os.Getuid() != 0 {
+		t.Skip("environment: needs root to give a file to another user")
+	}
+	if !rig.OwnMounts(t) {
 		return
 	}
 	l := &ledger{}
 	p := one(rootbound.Full)
 	p.CopyAcross = true
-	h := build(t, guard.Options{Journal: l}, func(dir string) { tmpfs(t, filepath.Join(dir, "p/t"), 64<<20) }, p)
+	h := build(t, guard.Options{Journal: l}, func(dir string) { rig.Tmpfs(t, filepath.Join(dir, "p/t"), 64<<20) }, p)
 	big := strings.Repeat("0123456789abcdef", 20<<16) // 20 MiB: synced on the way too
 	h.file("p/big", big)
 	at := filepath.Join(h.dir, "p/big")
@@ -230,7 +196,7 @@ func TestCopyAcrossFile(t *testing.T) {
 
 // TestCopyAcrossIsAsked: both projects must say it, and the destination's limit holds.
 func TestCopyAcrossIsAsked(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	for _, on := range []string{"", "a", "b", "ab"} {
@@ -239,7 +205,7 @@ func TestCopyAcrossIsAsked(t *testing.T) {
 			two = append(two, rootbound.Project{ID: rootbound.RootID(id), Dir: id, Rights: rootbound.Full, MovesAcross: true, CopyAcross: strings.Contains(on, id), MaxWrite: 10})
 		}
 		two[0].MaxWrite = 0
-		h := build(t, guard.Options{}, func(dir string) { tmpfs(t, filepath.Join(dir, "b"), 1<<20) }, two...)
+		h := build(t, guard.Options{}, func(dir string) { rig.Tmpfs(t, filepath.Join(dir, "b"), 1<<20) }, two...)
 		h.file("a/f", "text")
 		h.file("a/d/f", "text")
 		h.file("a/large", "more than ten bytes")
@@ -274,7 +240,7 @@ func (h *house) tree() {
 }
 
 func TestCopyAcrossTree(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	h := apart(t, 1<<20)
@@ -322,7 +288,7 @@ func TestCopyAcrossTree(t *testing.T) {
 
 // TestCopyAcrossRefusesBeforeAnythingIsMade: what a copy cannot bring over stays, whole.
 func TestCopyAcrossRefusesBeforeAnythingIsMade(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	h := apart(t, 1<<20)
@@ -331,7 +297,7 @@ func TestCopyAcrossRefusesBeforeAnythingIsMade(t *testing.T) {
 	h.link("p/linked/l", "../d/z")
 	h.file("p/linked/f", "x")
 	must(t, unix.Mkfifo(filepath.Join(h.dir, "p/d/pipe"), 0o600))
-	tmpfs(t, filepath.Join(h.dir, "p/m/inner"), 1<<16)
+	rig.Tmpfs(t, filepath.Join(h.dir, "p/m/inner"), 1<<16)
 	h.file("p/m/inner/f", "x")
 	must(t, os.MkdirAll(filepath.Join(h.dir, "p/t/sub"), 0o755))
 	must(t, os.MkdirAll(filepath.Join(h.dir, "p/again"), 0o755))
@@ -368,7 +334,7 @@ func TestCopyAcrossRefusesBeforeAnythingIsMade(t *testing.T) {
 // TestCopyAcrossFailsWhole: full and read-only file systems, cancellation and an ended generation before the copy is
 // published leave the source whole and nothing else.
 func TestCopyAcrossFailsWhole(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	for _, what := range []string{"file", "tree"} {
@@ -441,7 +407,7 @@ func TestCopyAcrossFailsWhole(t *testing.T) {
 
 // TestCopyAcrossLosesNothing: what another program writes to the source meanwhile is neither missed nor removed.
 func TestCopyAcrossLosesNothing(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	write := func(h *house, path, text string) { h.file(path, text) }
@@ -512,7 +478,7 @@ func TestCopyAcrossLosesNothing(t *testing.T) {
 
 // TestCopyAcrossSaysWhichStepsWereDone: the generation ends between the copy and the removal.
 func TestCopyAcrossSaysWhichStepsWereDone(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	for _, c := range []struct {
@@ -546,7 +512,7 @@ func TestCopyAcrossSaysWhichStepsWereDone(t *testing.T) {
 
 // TestCopyAcrossReadOnlySource asks before it copies whether the source can go.
 func TestCopyAcrossReadOnlySource(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	h := apart(t, 1<<20)

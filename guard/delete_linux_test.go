@@ -9,16 +9,17 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 	"golang.org/x/sys/unix"
 )
 
 // Mounts are not crossed: neither below what is deleted nor as it.
 func TestDeleteCrossesNoMount(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	h := build(t, guard.Options{NoSlow: true}, func(dir string) {
-		tmpfs(t, filepath.Join(dir, "p/d/m"), 1<<16)
+		rig.Tmpfs(t, filepath.Join(dir, "p/d/m"), 1<<16)
 	}, one(rootbound.Full))
 	h.file("p/d/a", "a")
 	h.file("p/d/m/f", "f")
@@ -41,7 +42,7 @@ func TestDeleteCrossesNoMount(t *testing.T) {
 
 // What cannot be removed to the end is put back, and told.
 func TestDeleteTellsWhatIsGone(t *testing.T) {
-	if !withMounts(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))
