@@ -49,64 +49,113 @@ type TreeOptions struct {
 	Depth    int                                 // deepest level; 0: no bound but the walker's
 	Excluded func(rel string) bool               // leaves a node and what lies below it out; nil: nothing
 	Along    func(beneath.Course) beneath.Course // goes along with the walk, and may leave nodes out; nil: nobody
-	After    string                              // path of the last node of the page before; empty: the first page
+	Late     func() bool                         // asked behind each entry: true ends the page there; nil: nobody
+	After    string                              // Next of the page before; empty: the first page
 }
 
 // Tree is what Grow found.
 type Tree struct {
 	Nodes     []Branch
 	Skipped   Skipped
-	Truncated bool // the bound on nodes was reached
-	Deep      bool // the bound on depth left something out
+	Truncated bool   // by the bound on nodes, or Late
+	Late      bool   // if Truncated: by Late
+	Next      string // if Truncated: path of the last node, or of the entry, shown or not, behind which Late ended the page
+	Deep      bool   // the bound on depth left something out
+}
+
+// Path is the path of node i below the directory the tree is of.
+func (t *Tree) Path(i int) string {
+	names := make([]string, t.Nodes[i].Depth)
+	for want := len(names); want > 0 && i >= 0; i-- {
+		if t.Nodes[i].Depth == want {
+			names[want-1] = t.Nodes[i].Name
+			want--
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // Grow reads the tree below a directory, links not followed. Directories that cannot be read are in the result, empty,
-// and named in Skipped. Errors: cancelled, and those of w.
+// and named in Skipped. Each page comes at least one entry behind the one before, also where it shows no node. Errors:
+// cancelled, and those of w.
 func Grow(ctx context.Context, w Tourist, o TreeOptions) (Tree, error) {
 	if o.Nodes <= 0 {
 		o.Nodes = MaxTree
 	}
-	var t Tree
-	page := newPage(o.After)
-	fresh := 0
-	c := beneath.Course{Visit: func(n *beneath.Node) (beneath.Step, error) {
-		if o.Excluded != nil && o.Excluded(n.Rel()) {
-			return beneath.Over, nil
-		}
-		b := Branch{Name: n.Name(), Depth: n.Depth(), Dir: n.Type().IsDir()}
-		b.Closed = b.Dir && o.Depth > 0 && b.Depth >= o.Depth
-		if shown, deeper := page.before(b); shown {
-			if deeper && !b.Closed {
-				return beneath.Into, nil
-			}
-			return beneath.Over, nil
-		}
-		if fresh == o.Nodes {
-			t.Truncated = true
-			return beneath.Stop, nil
-		}
-		fresh++
-		t.Nodes = page.parents(t.Nodes, b.Depth)
-		if n.Type()&fs.ModeSymlink != 0 {
-			b.Link = true
-			if target, ok := n.Target(); ok {
-				b.Reach = target.Mode.IsDir()
-			}
-		}
-		t.Nodes = append(t.Nodes, b)
-		if b.Closed {
-			t.Deep = true
-			return beneath.Over, nil
-		}
-		return beneath.Into, nil
-	}, Failed: func(rel string, _ error) { t.Skipped.add(rel) }}
+	g := &growth{o: o, page: newPage(o.After)}
+	c := beneath.Course{Visit: g.visit, Failed: func(rel string, _ error) { g.t.Skipped.add(rel) }}
 	if o.Along != nil {
 		c = o.Along(c)
 	}
+	c.Visit = g.onTheWay(c.Visit)
 	if err := w.Tour(ctx, c); err != nil {
 		return Tree{}, effect.Failed(err)
 	}
-	return t, nil
+	return g.t, nil
+}
+
+// growth is the state of one Grow.
+type growth struct {
+	o      TreeOptions
+	page   *page
+	before bool // the entry that is visited was on a page before
+	fresh  int  // nodes that were not
+	t      Tree
+}
+
+// onTheWay goes where the page before ended without asking anybody about entries on the way there, which was done, and ends
+// the page when it is late: also among entries that are left out.
+func (g *growth) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func(*beneath.Node) (beneath.Step, error) {
+	return func(n *beneath.Node) (beneath.Step, error) {
+		var deeper bool
+		g.before, deeper = g.page.before(n.Name(), n.Depth(), n.Type().IsDir())
+		switch {
+		case g.before && (!deeper || g.closed(n)):
+			return beneath.Over, nil
+		case g.before && !g.page.past:
+			return beneath.Into, nil
+		}
+		next, err := visit(n)
+		if err == nil && next != beneath.Stop && !g.before && g.o.Late != nil && g.o.Late() {
+			g.t.Truncated, g.t.Late, g.t.Next = true, true, n.Rel()
+			return beneath.Stop, nil
+		}
+		return next, err
+	}
+}
+
+// closed reports a directory at the bound on depth.
+func (g *growth) closed(n *beneath.Node) bool {
+	return n.Type().IsDir() && g.o.Depth > 0 && n.Depth() >= g.o.Depth
+}
+
+func (g *growth) visit(n *beneath.Node) (beneath.Step, error) {
+	if g.o.Excluded != nil && g.o.Excluded(n.Rel()) {
+		return beneath.Over, nil
+	}
+	b := Branch{Name: n.Name(), Depth: n.Depth(), Dir: n.Type().IsDir()}
+	b.Closed = g.closed(n)
+	if g.before { // what the page before ended with may be left out
+		return beneath.Into, nil
+	}
+	if g.fresh == g.o.Nodes {
+		g.t.Truncated, g.t.Next = true, g.t.Path(len(g.t.Nodes)-1)
+		return beneath.Stop, nil
+	}
+	g.fresh++
+	g.t.Nodes = g.page.parents(g.t.Nodes, b.Depth)
+	if n.Type()&fs.ModeSymlink != 0 {
+		b.Link = true
+		if target, ok := n.Target(); ok {
+			b.Reach = target.Mode.IsDir()
+		}
+	}
+	g.t.Nodes = append(g.t.Nodes, b)
+	if b.Closed {
+		g.t.Deep = true
+		return beneath.Over, nil
+	}
+	return beneath.Into, nil
 }
 
 // page finds where a page of a tree begins: behind a node that may be gone by now. It compares names only, so a path that
@@ -125,25 +174,25 @@ func newPage(after string) *page {
 	return &page{names: strings.Split(after, "/")}
 }
 
-// before reports whether a node was on a page before, and then whether there may be more below it.
-func (p *page) before(b Branch) (shown, deeper bool) {
+// before reports whether an entry was on a page before, or left out on its way, and then whether there may be more below it.
+func (p *page) before(name string, depth int, dir bool) (passed, deeper bool) {
 	if p.past {
 		return false, false
 	}
-	if b.Depth <= p.on { // the walk left the directory that the page ended in
+	if depth <= p.on { // the walk left the directory that the page ended in
 		p.past = true
 		return false, false
 	}
-	switch c := strings.Compare(b.Name, p.names[b.Depth-1]); {
+	switch c := strings.Compare(name, p.names[depth-1]); {
 	case c < 0:
 		return true, false
 	case c > 0:
 		p.past = true
 		return false, false
 	}
-	p.on = b.Depth
+	p.on = depth
 	p.past = p.on == len(p.names)
-	return true, b.Dir
+	return true, dir
 }
 
 // parents adds the directories of pages before that hold a node of this depth, which comes next.

@@ -91,6 +91,76 @@ func TestTreePages(t *testing.T) {
 	}
 }
 
+// TestTreePagesInTime: pages that end because it is late are the whole tree too, each behind the one before, where nodes are left
+// out as well; and what was on a page before is not asked about again.
+func TestTreePagesInTime(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []string{"a/b/c/d", "a/b/c/e", "a/b/f.x", "a/g.x/h/i", "a/j", "k.x", "l.x/m", "n/o.x", "n/p.x", "q", "r/s.x/t", "u.y/v/w", "x.y", "z.x"} {
+		put(t, dir+"/"+f, "")
+	}
+	o := openDir(t, dir)
+	hide := func(c beneath.Course) beneath.Course {
+		visit := c.Visit
+		c.Visit = func(n *beneath.Node) (beneath.Step, error) {
+			if strings.HasSuffix(n.Name(), ".x") {
+				return beneath.Over, nil
+			}
+			return visit(n)
+		}
+		return c
+	}
+	for _, opt := range []TreeOptions{{}, {Depth: 2}, {Nodes: 2}, {Along: hide}, {Along: hide, Excluded: func(rel string) bool { return strings.HasSuffix(rel, ".y") }},
+		{Excluded: func(string) bool { return true }}} {
+		all := opt
+		all.Nodes = 0
+		whole, err := Grow(bg, o, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := pathsOf(whole.Nodes)
+		for every := 1; every < 30; every++ {
+			var got []string
+			asked, pages, empty := 0, 0, 0
+			one := opt
+			one.Late = func() bool { asked++; return asked%every == 0 }
+			if one.Excluded != nil {
+				seen := map[string]int{}
+				one.Excluded = func(rel string) bool {
+					if seen[rel]++; seen[rel] > 2 || seen[rel] > 1 && rel != one.After {
+						t.Errorf("every %d: asked about %s again", every, rel)
+					}
+					return opt.Excluded(rel)
+				}
+			}
+			for ; pages < 100; pages++ {
+				page, err := Grow(bg, o, one)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fresh, again := pathsOf(page.Nodes)
+				if got = append(got, fresh...); len(fresh) == 0 {
+					if empty++; len(again) > 0 {
+						t.Errorf("%q are there again for nothing", again)
+					}
+				}
+				if page.Truncated != (page.Next != "") || page.Late && !page.Truncated {
+					t.Fatalf("%+v", page)
+				}
+				if !page.Truncated {
+					break
+				}
+				one.After = page.Next
+			}
+			if !slices.Equal(got, want) || pages == 100 || opt.Nodes == 0 && pages != asked/every {
+				t.Errorf("every %d: %d pages with %q, the whole is %q", every, pages, got, want)
+			}
+			if every == 1 && opt.Along != nil && empty < 5 {
+				t.Errorf("%d pages without a node", empty)
+			}
+		}
+	}
+}
+
 // TestTreeGoesOnBehindWhatIsGone: the node a page ended with may be deleted, made anew as another kind, or never have been.
 func TestTreeGoesOnBehindWhatIsGone(t *testing.T) {
 	dir := t.TempDir()

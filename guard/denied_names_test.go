@@ -104,7 +104,8 @@ func everyAnswer(t *testing.T, h *house) (answers []any) {
 			})
 		}
 	}
-	for _, o := range []search.Options{{}, {Limit: 3}, {Cursor: "a/b/id_rsa"}} {
+	late := func() bool { return true }
+	for _, o := range []search.Options{{}, {Limit: 3}, {Late: late}, {Cursor: "a/b/id_rsa"}} {
 		for more := true; more; {
 			ask(rootbound.OpSearch, ".", func(ctx context.Context, on *guard.Target) (any, error) {
 				r, err := search.Files(ctx, on, all, o)
@@ -114,19 +115,15 @@ func everyAnswer(t *testing.T, h *house) (answers []any) {
 		}
 	}
 	for _, path := range []string{".", "d/e"} { // what is above counts too
-		for _, o := range []fileop.TreeOptions{{}, {Nodes: 2}, {Depth: 1}, {After: "a/b/id_rsa"}, {After: "secret/x"}} {
+		for _, o := range []fileop.TreeOptions{{}, {Nodes: 2}, {Late: late}, {Depth: 1}, {After: "a/b/id_rsa"}, {After: "secret/x"}} {
 			for more := true; more; {
 				ask(rootbound.OpTree, path, func(ctx context.Context, on *guard.Target) (any, error) {
 					by, err := search.NewIgnores(on)
 					must(t, err)
 					o.Along = by.Course
 					r, err := fileop.Grow(ctx, on, o)
-					var at []string
-					for _, n := range r.Nodes {
-						at = append(at[:n.Depth-1], n.Name)
-					}
-					o.After, more = strings.Join(at, "/"), r.Truncated
-					return []any{r, by.Unread(), o.After}, err
+					o.After, more = r.Next, r.Truncated
+					return []any{r, by.Unread()}, err
 				})
 			}
 		}

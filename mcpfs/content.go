@@ -66,17 +66,12 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	show.Matches(out, r.Path, res.Files, o.Context > 0)
 	out.Add("searched", looks{res.Searched, res.Bytes, res.Binary})
 	if res.Hits == 0 {
-		out.Text = "No matches found"
-		if res.Truncated {
-			out.Text += " so far"
-		}
+		out.Text = none(o.Cursor, res.Truncated)
 		noteUnclosed(out, "an include pattern", include...)
 	}
 	noteUnclosed(out, "an exclude pattern", exclude...)
 	if res.Truncated {
-		next := c.next(res.Next)
-		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), next)
-		out.Cut, out.Next = true, map[string]any{"cursor": next}
+		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), c.cut(out, string(res.Why), res.Next))
 	}
 	if res.Binary > 0 {
 		out.Note(counted(res.Binary, "file that is not text was", "files that are not text were") + " not searched")
@@ -90,18 +85,3 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 }
 
 func counted(n int, one, more string) string { return show.Counted(n, one, more) }
-
-// whyCut says what ended a search, if it was not the number of matches.
-func whyCut(why search.Cut) string {
-	switch why {
-	case search.CutText:
-		return ", since more would not fit into one answer"
-	case search.CutFiles:
-		return ": not all was searched, since one answer looks into no more files"
-	case search.CutBytes:
-		return ": not all was searched, since one answer reads no more bytes"
-	case search.CutTime:
-		return ": not all was searched, since one answer takes no longer"
-	}
-	return ""
-}

@@ -31,6 +31,9 @@ type gathered struct {
 	all   string
 	files map[string]string
 	rest  []string // paths that an answer says to ask for
+
+	answers int
+	bounds  map[string]int // answers that were cut at each
 }
 
 var marker = regexp.MustCompile(`(?m)^\[cut[^\n]*\]$`)
@@ -245,6 +248,7 @@ func TestEveryCutAnswerSaysHowToGoOn(t *testing.T) {
 				t.Errorf("%s %s: %v %v, %q", form, tool, s["truncated"], s["next"], note)
 			}
 		}
+		t.Run(form.String()+"/time", func(t *testing.T) { inTime(t, form, projects, cases) })
 		t.Run(form.String()+"/cursors", func(t *testing.T) { onlyItsOwn(t, l, form, cases) })
 		tools, err := l.session.ListTools(t.Context(), nil)
 		if err != nil {
@@ -380,8 +384,8 @@ func structured(t *testing.T, res *mcp.CallToolResult) map[string]any {
 }
 
 // goOn asks and goes on.
-func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) {
-	g := &gathered{files: map[string]string{}}
+func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) *gathered {
+	g := &gathered{files: map[string]string{}, bounds: map[string]int{}}
 	a := shaped(form, c.tool, c.args)
 	answers := 0
 	for ; answers < 100; answers++ {
@@ -404,6 +408,10 @@ func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) {
 		if strings.Contains(strings.ReplaceAll(told, "x.denied", ""), "denied") && !strings.Contains(told, "rule_denied") {
 			t.Errorf("a denied name shows: %s", told)
 		}
+		bound, declared := whyOf(c.tool, s)
+		if declared && (bound != "") != (s["truncated"] == true) {
+			t.Errorf("cut: %v, by %q", s["truncated"], bound)
+		}
 		if s["truncated"] != true {
 			if next != nil || strings.Contains(textOf(res), "[cut") {
 				t.Errorf("not cut, and goes on with %v: %s", next, textOf(res))
@@ -423,8 +431,12 @@ func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) {
 				t.Errorf("the answer does not end with %q: %q", want, says)
 			}
 		}
+		if g.bounds[bound]++; !saysWhy(bound, says) {
+			t.Errorf("cut by %s: %q", bound, says)
+		}
 		maps.Copy(a, next)
 	}
+	g.answers = answers + 1
 	if answers+1 < c.least || answers == 100 {
 		t.Errorf("%d answers, at least %d were due", answers+1, c.least)
 	}
@@ -439,4 +451,5 @@ func goOn(t *testing.T, l *live, form mcpfs.Tools, c goingOn) {
 			t.Errorf("%q\n%s", g.files, g.all)
 		}
 	}
+	return g
 }

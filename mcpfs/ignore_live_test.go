@@ -63,6 +63,31 @@ func TestTreesAndSearchesGoByIgnoreFiles(t *testing.T) {
 	}
 }
 
+// TestIgnoreFilesThatTakeTooLong: the patterns of a file that takes too many steps are not applied from then on, and each tool that
+// goes by such files says so in the same words.
+func TestIgnoreFilesThatTakeTooLong(t *testing.T) {
+	long := strings.Repeat("a", 200)
+	for _, form := range []mcpfs.Tools{mcpfs.Classic, mcpfs.Project} {
+		l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.ReadOnly)}, Tools: form}, clientOptions{})
+		l.file("d/.gitignore", "*.x\n"+strings.Repeat("*a???????????????c\n", 9999)) // more for that name than one file may take
+		for _, name := range []string{"0.x", long, "z.x"} {
+			l.file("d/"+name, "needle\n")
+		}
+		for tool, a := range map[string]args{
+			"directory_tree": {"gitignore": true}, "search_files": {"gitignore": true, "pattern": "**"}, "search_content": {"pattern": "needle"},
+		} {
+			a["path"] = "d"
+			text, s := l.ok(tool, shaped(form, tool, a))
+			if strings.Contains(text, "0.x") || !strings.Contains(text, long) || !strings.Contains(text, "z.x") {
+				t.Errorf("%s %s: %s", form, tool, text)
+			}
+			if s["note"] != `1 ignore file has patterns that took too long: from then on they were not applied, so that what they leave out may be shown; the first of them "d/.gitignore"` {
+				t.Errorf("%s %s: %q", form, tool, s["note"])
+			}
+		}
+	}
+}
+
 // TestTreeWithoutOptionsIsTheClassicOne: the arguments we add change nothing where they are not sent, and a page that is not cut
 // has only the keys that clients know.
 func TestTreeWithoutOptionsIsTheClassicOne(t *testing.T) {

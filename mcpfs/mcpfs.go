@@ -54,9 +54,10 @@ type Limits struct {
 
 	SearchBytes int64         // read by one search_content: 4 GiB
 	SearchFiles int           // looked into by one search_content: 1,000,000
-	SearchTime  time.Duration // of one search_content: 20 s
+	SearchTime  time.Duration // of one search_content, search_files or directory_tree: 20 s
 
-	treeLen int // bytes of a tree's text, so that long names cannot blow up what the node bound allows
+	late    func() bool // takes the place of SearchTime for names and trees; nil: nothing does
+	treeLen int         // bytes of a tree's text, so that long names cannot blow up what the node bound allows
 }
 
 func (l Limits) filled() Limits {

@@ -32,13 +32,15 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	var res search.Result
 	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		o := search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step}
+		late, stop := f.limits.clock()
+		defer stop()
+		o := search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step, Late: late}
 		if o.Ignores, err = ignores(on, byIgnores); err != nil {
 			return err
 		}
-		if res, err = search.Files(ctx, on, p, o); err == nil {
-			unread = o.Ignores.Unread()
-		}
+		res, err = search.Files(ctx, on, p, o)
+		unread = o.Ignores.Unread()
+		on.Stopped(string(res.Why))
 		return err
 	})
 	if err != nil {
@@ -53,12 +55,10 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString(show.Join(r.Path, h.Path))
 	}
 	if len(res.Hits) == 0 {
-		b.WriteString("No matches found")
+		b.WriteString(none(cursor, res.Truncated))
 	}
 	if res.Truncated {
-		next := c.next(res.Next)
-		fmt.Fprintf(&b, "\n[cut after %s; go on with cursor: %s]", counted(len(res.Hits), "match", "matches"), next)
-		out.Cut, out.Next = true, map[string]any{"cursor": next}
+		fmt.Fprintf(&b, "\n[cut after %s%s; go on with cursor: %s]", counted(len(res.Hits), "match", "matches"), whyCut(res.Why), c.cut(out, string(res.Why), res.Next))
 	}
 	if len(res.Hits) == 0 {
 		noteUnclosed(out, "the pattern", pattern)
@@ -78,10 +78,15 @@ func ignores(on *guard.Target, wanted bool) (*search.Ignores, error) {
 	return search.NewIgnores(on)
 }
 
+// noteUnread tells of ignore files that do not show in what is left out.
 func noteUnread(out *wire.Reply, u search.Unread) {
-	if u.Count > 0 {
-		out.Note(counted(u.Count, "ignore file was", "ignore files were") + " not read or had too many rules, and did not count; the first of them " + rootbound.Quote(show.Path(u.Paths[0])))
+	note := func(some search.Some, one, more, what string) {
+		if some.Count > 0 {
+			out.Note(counted(some.Count, one, more) + " " + what + "; the first of them " + rootbound.Quote(show.Path(some.Paths[0])))
+		}
 	}
+	note(u.Some, "ignore file was", "ignore files were", "not read or had too many rules, and did not count")
+	note(u.Spent, "ignore file has", "ignore files have", "patterns that took too long: from then on they were not applied, so that what they leave out may be shown")
 }
 
 // noteUnclosed explains why nothing was found, where it may be that.

@@ -33,12 +33,15 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	progress := c.progress(ctx)
 	defer progress.stop()
-	if progress.asked() || !exclude.None() { // a path for each node is worth its price only then
-		o.Excluded = func(rel string) bool { progress.step(); return exclude.Match(rel) }
+	if !exclude.None() { // a path for each node is worth its price only then
+		o.Excluded = exclude.Match
 	}
 	var t fileop.Tree
 	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
+		late, stop := f.limits.clock()
+		defer stop()
+		o.Late = func() bool { progress.step(); return late() }
 		by, err := ignores(on, byIgnores)
 		if err != nil {
 			return err
@@ -46,8 +49,10 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 		if by != nil {
 			o.Along = by.Course
 		}
-		if t, err = fileop.Grow(ctx, on, o); err == nil {
-			unread = by.Unread()
+		t, err = fileop.Grow(ctx, on, o)
+		unread = by.Unread()
+		if t.Truncated {
+			on.Stopped(boundOf(t))
 		}
 		return err
 	})
@@ -72,7 +77,7 @@ func (f *files) cutTree(c call, out *wire.Reply, path string, t fileop.Tree, use
 		}
 		if n.Closed {
 			if closed++; closed == 1 {
-				first = show.Join(path, show.PathIn(t.Nodes, i))
+				first = show.Join(path, t.Path(i))
 			}
 		}
 	}
@@ -82,16 +87,33 @@ func (f *files) cutTree(c call, out *wire.Reply, path string, t fileop.Tree, use
 		if c.Text("cursor", false) != "" {
 			out.Next = map[string]any{named: first, "cursor": ""}
 		}
+		out.Add("cut_by", "depth")
 		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut below %s; %s, the first of them %s; ask for what they hold with %s]",
 			counted(depth, "level", "levels"), counted(closed, "directory is marked truncated", "directories are marked truncated"), rootbound.Quote(first), named))
 	}
-	if used < len(t.Nodes) || t.Truncated {
-		last := show.PathIn(t.Nodes, used-1)
-		next := c.next(last)
-		out.Cut, out.Next = true, map[string]any{"cursor": next}
-		out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %s, the last of them %s; go on with cursor: %s; or ask for less with depth, gitignore or excludePatterns]",
-			counted(fresh, "entry", "entries"), rootbound.Quote(show.Join(path, last)), next))
+	bound, next, why := boundOf(t), t.Next, ""
+	switch {
+	case used < len(t.Nodes):
+		bound, next = "text", t.Path(used-1)
+	case !t.Truncated:
+		return
+	case t.Late:
+		why = ": not all was looked at, since one answer takes no longer"
 	}
+	last := ""
+	if used > 0 {
+		last = ", the last of them " + rootbound.Quote(show.Join(path, t.Path(used-1)))
+	}
+	out.Blocks = append(out.Blocks, fmt.Sprintf("[cut after %s%s%s; go on with cursor: %s; or ask for less with depth, gitignore or excludePatterns]",
+		counted(fresh, "entry", "entries"), last, why, c.cut(out, bound, next)))
+}
+
+// boundOf is what ended a tree before its end.
+func boundOf(t fileop.Tree) string {
+	if t.Late {
+		return string(search.CutTime)
+	}
+	return "nodes"
 }
 
 // levels is how deep one tree goes: indentation makes its text grow with the square of the depth.

@@ -107,7 +107,8 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 	}
 	c := &content{ctx: ctx, m: m, o: o, from: from, past: o.Cursor == "", last: from}
 	if o.Time > 0 {
-		defer c.late.after(o.Time, o.onLate)()
+		c.late = newClock(o.Time, o.onLate)
+		defer c.late.Stop()
 	}
 	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(Skip{rel, rootbound.IOError}) }}
 	if !o.IncludeIgnored {
@@ -139,8 +140,8 @@ type content struct {
 	m    *match.Matcher
 	o    ContentOptions
 	from place
-	past bool // the walk is behind from
-	late clock
+	past bool   // the walk is behind from
+	late *Clock // nil: no bound
 
 	behind  int   // entries that were looked at since then
 	stopped Cut   // what ended the walk on its way
@@ -191,7 +192,7 @@ func (c *content) read() int64 { return c.files.Load() + c.rules.Load() }
 // spent says what the way alone has used up: an entry may be dear to judge, and ignore files are read too.
 func (c *content) spent() Cut {
 	switch {
-	case c.late.Load():
+	case c.late.Late():
 		return CutTime
 	case c.o.MaxBytes > 0 && c.read() >= c.o.MaxBytes:
 		return CutBytes
@@ -253,7 +254,7 @@ func (c *content) work(worker int, r *beneath.Run) (tell func() error, weight in
 		if h.hits > c.o.Limit || h.text > c.o.MaxText {
 			break
 		}
-		if h.late != nil || c.late.Load() && (i > 0 || !r.First()) { // each page comes behind the one before
+		if h.late != nil || c.late.Late() && (i > 0 || !r.First()) { // each page comes behind the one before
 			h.why = CutTime
 			break
 		}
@@ -360,7 +361,7 @@ func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
 }
 
 func (c *content) onTime() error {
-	if c.late.Load() {
+	if c.late.Late() {
 		return errLate
 	}
 	return nil
@@ -421,7 +422,7 @@ func (c *content) take(h *haul) error {
 		return c.cut(CutFiles)
 	case c.o.MaxBytes > 0 && c.read() >= c.o.MaxBytes:
 		return c.cut(CutBytes)
-	case c.late.Load():
+	case c.late.Late():
 		return c.cut(CutTime)
 	}
 	return nil

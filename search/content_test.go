@@ -328,7 +328,7 @@ func TestEntriesThatTakeLong(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Files(context.Background(), o, every, Options{Cursor: cursor, Time: time.Nanosecond, Step: step, onLate: late, Ignores: x})
+			r, err := Files(context.Background(), o, every, Options{Cursor: cursor, Late: func() bool { return true }, Ignores: x})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -30,14 +29,12 @@ type Hit struct {
 
 // Options of a search.
 type Options struct {
-	Exclude Excludes // entries left out, with what lies below them
-	Limit   int      // hits of a page; 0: DefaultHits
-	Cursor  string   // Next of the page before; empty: the first
-	Step    func()   // told of every entry that is looked at; nil: nobody
-	Ignores *Ignores // leaves out what ignore files say; nil: nothing is left out by them
-
-	Time   time.Duration // looked at behind each entry; 0: no bound
-	onLate func()        // told when Time is over; nil: nobody
+	Exclude Excludes    // entries left out, with what lies below them
+	Limit   int         // hits of a page; 0: DefaultHits
+	Cursor  string      // Next of the page before; empty: the first
+	Step    func()      // told of every entry that is looked at; nil: nobody
+	Ignores *Ignores    // leaves out what ignore files say; nil: nothing is left out by them
+	Late    func() bool // asked behind each entry: true ends the page there (Clock.Late); nil: nobody
 }
 
 // Result is one page of hits, in the order of a depth-first walk by name bytes.
@@ -53,80 +50,95 @@ type Result struct {
 }
 
 // Files walks a directory and gives what matches: files, directories, and links whose target is inside. Links are not
-// followed. Directories that cannot be read are skipped and reported. Errors: cancelled, and those of w.
+// followed. Directories that cannot be read are skipped and reported. Each page comes at least one entry behind the one
+// before, also where it has no hits. Errors: cancelled, and those of w.
 func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultHits
 	}
-	var r Result
-	byName := p.lastNameOnly()
-	plain := o.Exclude.None() && o.Cursor == ""
-	anchored := p.anchored()
-	c := beneath.Course{Visit: func(n *beneath.Node) (beneath.Step, error) {
-		r.Visited++
-		if o.Step != nil {
-			o.Step()
-		}
-		next := beneath.Into
-		if plain && byName && !p.matchName(n.Name()) {
-			return next, nil
-		}
-		rel := n.Rel()
-		if anchored && n.Type().IsDir() && !p.mayHold(rel) {
-			next = beneath.Over
-		}
-		if !o.Exclude.None() && o.Exclude.Match(rel) {
-			return beneath.Over, nil
-		}
-		if o.Cursor != "" {
-			switch c := order(rel, o.Cursor); {
-			case c < 0 && !strings.HasPrefix(o.Cursor, rel+"/"):
-				return beneath.Over, nil // all of it was in the pages before
-			case c <= 0:
-				return next, nil
-			}
-		}
-		if !p.Match(rel) {
-			return next, nil
-		}
-		if n.Type()&fs.ModeSymlink != 0 {
-			if _, inside := n.Target(); !inside {
-				return next, nil
-			}
-		}
-		if len(r.Hits) == o.Limit {
-			r.Truncated, r.Why, r.Next = true, CutHits, r.Hits[o.Limit-1].Path
-			return beneath.Stop, nil
-		}
-		r.Hits = append(r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
-		return next, nil
-	}, Failed: func(rel string, _ error) {
-		if r.Skips++; len(r.Skipped) < MaxSkips {
-			r.Skipped = append(r.Skipped, rel)
+	f := &names{p: p, o: o, quick: o.Exclude.None() && p.lastNameOnly(), anchored: p.anchored(), behind: o.Cursor == ""}
+	c := beneath.Course{Visit: f.visit, Failed: func(rel string, _ error) {
+		if f.r.Skips++; len(f.r.Skipped) < MaxSkips {
+			f.r.Skipped = append(f.r.Skipped, rel)
 		}
 	}}
 	if o.Ignores != nil {
 		c = o.Ignores.Course(c)
 	}
-	if o.Time > 0 {
-		var late clock
-		defer late.after(o.Time, o.onLate)()
-		visit := c.Visit
-		c.Visit = func(n *beneath.Node) (beneath.Step, error) {
-			next, err := visit(n)
-			if err == nil && next != beneath.Stop && late.Load() {
-				if rel := n.Rel(); o.Cursor == "" || order(rel, o.Cursor) > 0 { // each page comes behind the one before
-					r.Truncated, r.Why, r.Next = true, CutTime, rel
-					return beneath.Stop, nil
-				}
-			}
-			return next, err
-		}
-	}
+	c.Visit = f.onTheWay(c.Visit)
 	if err := w.Tour(ctx, c); err != nil {
 		return Result{}, failed(err)
 	}
-	return r, nil
+	return f.r, nil
+}
+
+// names is the state of one search.
+type names struct {
+	p        *Pattern
+	o        Options
+	quick    bool // the last name alone decides
+	anchored bool
+	behind   bool // the walk is behind the cursor
+	r        Result
+}
+
+// onTheWay counts, goes where the page before ended without asking what entries on the way there match, which was done, and
+// ends the page when the time is over: also among entries that visit is not shown.
+func (f *names) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func(*beneath.Node) (beneath.Step, error) {
+	return func(n *beneath.Node) (beneath.Step, error) {
+		f.r.Visited++
+		if f.o.Step != nil {
+			f.o.Step()
+		}
+		if !f.behind {
+			rel := n.Rel()
+			at := order(rel, f.o.Cursor)
+			switch {
+			case at < 0 && strings.HasPrefix(f.o.Cursor, rel+"/"):
+				return beneath.Into, nil
+			case at < 0: // all of it was in the pages before
+				return beneath.Over, nil
+			}
+			f.behind = at > 0
+		}
+		next, err := visit(n)
+		if err == nil && next != beneath.Stop && f.behind && f.o.Late != nil && f.o.Late() {
+			return f.cut(CutTime, n.Rel())
+		}
+		return next, err
+	}
+}
+
+func (f *names) visit(n *beneath.Node) (beneath.Step, error) {
+	if f.quick && (!f.behind || !f.p.matchName(n.Name())) {
+		return beneath.Into, nil
+	}
+	rel := n.Rel()
+	next := beneath.Into
+	if f.anchored && n.Type().IsDir() && !f.p.mayHold(rel) {
+		next = beneath.Over
+	}
+	if !f.o.Exclude.None() && f.o.Exclude.Match(rel) {
+		return beneath.Over, nil
+	}
+	if !f.behind || !f.p.Match(rel) {
+		return next, nil
+	}
+	if n.Type()&fs.ModeSymlink != 0 {
+		if _, inside := n.Target(); !inside {
+			return next, nil
+		}
+	}
+	if len(f.r.Hits) == f.o.Limit {
+		return f.cut(CutHits, f.r.Hits[f.o.Limit-1].Path)
+	}
+	f.r.Hits = append(f.r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
+	return next, nil
+}
+
+func (f *names) cut(why Cut, next string) (beneath.Step, error) {
+	f.r.Truncated, f.r.Why, f.r.Next = true, why, next
+	return beneath.Stop, nil
 }
 
 // order compares two paths in the order of the walk: name by name, a directory before what it holds.

@@ -134,6 +134,51 @@ func TestFilesPages(t *testing.T) {
 	}
 }
 
+// TestFilesPagesInTime: pages that end because it is late are together what one page is, each behind the one before, also where
+// entries are left out or nothing matches.
+func TestFilesPagesInTime(t *testing.T) {
+	dir := tree(t)
+	write(t, dir+"/p/.gitignore", "/node_modules/b\n")
+	o := open(t, dir, "")
+	for _, pattern := range []string{"*.py", "**/*.py", "sub/**", "**/package.json", "**", "none", "p/none"} {
+		for _, excludes := range [][]string{nil, {"sub*"}, {"**/node_modules/**"}, {"**"}} {
+			for _, ignored := range []bool{false, true} {
+				page := func(cursor string, late func() bool) Result {
+					x, err := CompileExcludes(excludes)
+					if err != nil {
+						t.Fatal(err)
+					}
+					opt := Options{Exclude: x, Cursor: cursor, Late: late}
+					if ignored {
+						if opt.Ignores, err = NewIgnores(nil); err != nil {
+							t.Fatal(err)
+						}
+					}
+					return find(t, o, pattern, opt)
+				}
+				whole := page("", nil)
+				for every := 1; every < 20; every++ {
+					asked, pages := 0, 0
+					var all Result
+					for cursor := ""; pages < 100; pages++ {
+						r := page(cursor, func() bool { asked++; return asked%every == 0 })
+						all.Hits = append(all.Hits, r.Hits...)
+						if r.Truncated != (r.Next != "") || r.Truncated && r.Why != CutTime {
+							t.Fatalf("%+v", r)
+						}
+						if cursor = r.Next; cursor == "" {
+							break
+						}
+					}
+					if paths(all) != paths(whole) || pages != asked/every || asked > whole.Visited {
+						t.Errorf("%q without %q, every %d: %d pages with %q, the whole is %q", pattern, excludes, every, pages, paths(all), paths(whole))
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestLinksAreFoundOnlyIfTheyLeadInside(t *testing.T) {
 	dir, out := t.TempDir(), t.TempDir()
 	put(t, dir+"/sub/f.txt", out+"/f.txt")

@@ -31,10 +31,22 @@ type Ignores struct {
 	purse  *ignore.Purse
 }
 
-// Unread names ignore files that could not be honoured.
+// Unread tells of ignore files that could not be honoured.
 type Unread struct {
-	Paths []string // from the top of the project, at most MaxSkips
+	Some       // not read, or too many rules: they did not count at all
+	Spent Some // whose patterns took too long: from then on they were not applied
+}
+
+// Some are files of which at most MaxSkips are named.
+type Some struct {
+	Paths []string // from the top of the project
 	Count int
+}
+
+func (s *Some) add(path string) {
+	if s.Count++; len(s.Paths) < MaxSkips {
+		s.Paths = append(s.Paths, path)
+	}
 }
 
 type ignoreLevel struct {
@@ -45,7 +57,7 @@ type ignoreLevel struct {
 // NewIgnores reads the files above w; nil has nothing above it. Errors: those of Above.
 func NewIgnores(w Above) (*Ignores, error) {
 	x := &Ignores{}
-	x.purse = ignore.NewPurse(func(dir, name string) { x.tell(join(dir, name)) })
+	x.purse = ignore.NewPurse(func(dir, name string) { x.unread.Spent.add(join(dir, name)) })
 	if w == nil {
 		return x, nil
 	}
@@ -119,10 +131,10 @@ func (x *Ignores) push(s *ignore.Stack, dir string, git, own *ignore.List) *igno
 	pushed := s.Push(dir, git, own)
 	if pushed == s {
 		if git.Len() > 0 {
-			x.tell(join(dir, ignore.Git))
+			x.unread.add(join(dir, ignore.Git))
 		}
 		if own.Len() > 0 {
-			x.tell(join(dir, ignore.Own))
+			x.unread.add(join(dir, ignore.Own))
 		}
 	}
 	return pushed
@@ -171,7 +183,7 @@ func (x *Ignores) listAt(dir func() string, name string, open func(string) (*ben
 		case rootbound.GenerationStale, rootbound.Cancelled:
 			return nil, err
 		case rootbound.IOError:
-			x.tell(join(dir(), name))
+			x.unread.add(join(dir(), name))
 		}
 		return nil, nil
 	}
@@ -181,20 +193,14 @@ func (x *Ignores) listAt(dir func() string, name string, open func(string) (*ben
 	}
 	text, ok := x.text(o)
 	if !ok {
-		x.tell(join(dir(), name))
+		x.unread.add(join(dir(), name))
 		return nil, nil
 	}
 	l := ignore.Parse(text)
 	if l.Over() {
-		x.tell(join(dir(), name))
+		x.unread.add(join(dir(), name))
 	}
 	return l, nil
-}
-
-func (x *Ignores) tell(path string) {
-	if x.unread.Count++; len(x.unread.Paths) < MaxSkips {
-		x.unread.Paths = append(x.unread.Paths, path)
-	}
 }
 
 // text reads a file whose size was only its size when it was opened. false: too large, or not to be read.

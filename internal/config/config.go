@@ -115,7 +115,7 @@ type Limits struct {
 
 	SearchBytes int64         // read by one search of contents
 	SearchFiles int           // looked into by one search of contents
-	SearchTime  time.Duration // of one search of contents
+	SearchTime  time.Duration // of one search of contents or names, or one tree
 }
 
 // Undo bounds what is kept of what changes replaced or deleted.

@@ -138,7 +138,7 @@ func Settings() []Setting {
 			Wide:  held.Amount(numberOf),
 			value: count(func(c *Config) *int { return &c.Limits.SearchFiles }, 1, 1_000_000_000)},
 		{Key: "limits.search_time", Env: "ROOTBOUND_LIMIT_SEARCH_TIME", Default: "20s",
-			Help:  "how long one search of contents goes on before it stops and says how to go on",
+			Help:  "how long one search of contents or names, or one tree, goes on before it stops and says how to go on; looked at behind each entry",
 			Wide:  held.Amount(spanOf),
 			value: span(func(c *Config) *time.Duration { return &c.Limits.SearchTime }, 100*time.Millisecond, time.Hour)},
 		{Key: "limits.edit", Env: "ROOTBOUND_LIMIT_EDIT", Default: "16 MiB",

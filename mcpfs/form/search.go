@@ -36,7 +36,7 @@ func searchContent() Tool {
 				`"required":["path","line","column","columns","offset","text"],"additionalProperties":false}}`),
 			may("searched", `{"type":"object","description":"What was looked into for this answer","properties":{"files":{"type":"integer"},"bytes":{"type":"integer"},`+
 				`"binary":{"type":"integer","description":"Files left out because they are not text"}},"required":["files","bytes"],"additionalProperties":false}`),
-			cutOut, nextOut, skippedOut, noteOut},
+			cutOut, cutBy("hits", "text", "files", "bytes", "time"), nextOut, skippedOut, noteOut},
 		Description: "Finds lines that match a regular expression, in a file or in all text files below a directory, hidden ones too, as path:line:text. " +
 			"Files that .gitignore and .ignore leave out and files that are not text are not searched." + pathRules + bound}
 }

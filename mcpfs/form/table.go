@@ -1,6 +1,8 @@
 package form
 
 import (
+	"strings"
+
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -32,10 +34,17 @@ var (
 	versionOut = may("version", `{"type":"string","description":"Opaque version of the file, for expected_version"}`)
 	cutOut     = may("truncated", `{"type":"boolean","description":"The answer was cut"}`)
 	nextOut    = may("next", `{"type":"object","description":"Arguments that go on where the answer was cut, to be sent beside the same others"}`)
+	hitsOut    = cutBy("hits", "time")
+	treeOut    = cutBy("depth", "nodes", "text", "time")
 	skippedOut = may("skipped", `{"type":"array","description":"What could not be read","items":{"type":"object","properties":{"path":{"type":"string"},"reason":{"type":"string"}},"required":["path","reason"],"additionalProperties":false}}`)
 	linksOut   = may("links", `{"type":"array","description":"Symbolic links among the entries and what they lead to inside","items":{"type":"object","properties":{"name":{"type":"string"},"leads_to":{"type":"string","enum":["directory","file or nothing inside"]}},"required":["name","leads_to"],"additionalProperties":false}}`)
 	noteOut    = may("note", `{"type":"string","description":"What the caller should know about how the answer came about"}`)
 )
+
+// cutBy declares which bound ended an answer.
+func cutBy(bounds ...string) Field {
+	return may("cut_by", `{"type":"string","enum":["`+strings.Join(bounds, `","`)+`"],"description":"The bound at which the answer was cut"}`)
+}
 
 const editsSchema = `{"type":"array","description":"Replacements, made one after the other","items":{"type":"object","properties":{` +
 	`"oldText":{"type":"string","description":"Text to replace, exactly as it stands in the file; must occur once"},` +
@@ -100,7 +109,7 @@ func classicTable() []Tool {
 				cursorField, rootField},
 			Out:         []Field{cutOut, nextOut, linksOut},
 			Description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
-		{Name: "directory_tree", Title: "Directory Tree", Op: rootbound.OpTree, Reads: true, In: []Field{pathField, excludeField, depthField, nodesField, gitignoreField, cursorField, rootField}, Out: []Field{cutOut, nextOut, skippedOut, noteOut},
+		{Name: "directory_tree", Title: "Directory Tree", Op: rootbound.OpTree, Reads: true, In: []Field{pathField, excludeField, depthField, nodesField, gitignoreField, cursorField, rootField}, Out: []Field{cutOut, treeOut, nextOut, skippedOut, noteOut},
 			Description: "Shows everything below a directory as JSON: name, type and, for directories, children; of large trees take depth, gitignore or max_nodes. A directory marked continued is there for the rest of what it holds; ask for one marked truncated by its path. " +
 				"An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},
 		{Name: "move_file", Title: "Move File", Op: rootbound.OpMove, Destructive: true, Out: []Field{undoOut, noteOut},
@@ -110,7 +119,7 @@ func classicTable() []Tool {
 			Description: "Moves or renames a file or directory inside one project. A link is moved itself, not what it leads to. What exists there stays unless overwrite is set." + pathRules},
 		{Name: "search_files", Title: "Search Files", Op: rootbound.OpSearch, Reads: true,
 			In:          []Field{pathField, must("pattern", `{"type":"string","description":"Glob on what lies below that directory: *.go is its top level, **/*.go every level"}`), excludeField, gitignoreField, cursorField, rootField},
-			Out:         []Field{cutOut, nextOut, skippedOut, noteOut},
+			Out:         []Field{cutOut, hitsOut, nextOut, skippedOut, noteOut},
 			Description: "Finds files and directories whose path matches a glob (*, **, ?, classes, braces), hidden ones too, sorted. An exclude pattern that matches a directory leaves out all of it." + pathRules + bound},
 		{Name: "get_file_info", Title: "Get File Info", Op: rootbound.OpStat, Reads: true, In: []Field{pathField, rootField}, Out: []Field{versionOut},
 			Description: "Tells size, times, kind and permissions of a file or directory." + pathRules + linkRules},

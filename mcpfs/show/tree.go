@@ -1,8 +1,6 @@
 package show
 
 import (
-	"strings"
-
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/mcpfs/wire"
@@ -74,16 +72,4 @@ func indent(b []byte, levels int) []byte {
 		b = append(b, ' ', ' ')
 	}
 	return b
-}
-
-// PathIn is the path of node i below the directory the tree is of.
-func PathIn(nodes []fileop.Branch, i int) string {
-	names := make([]string, nodes[i].Depth)
-	for want := nodes[i].Depth; want > 0 && i >= 0; i-- {
-		if nodes[i].Depth == want {
-			names[want-1] = nodes[i].Name
-			want--
-		}
-	}
-	return strings.Join(names, "/")
 }

@@ -19,7 +19,4 @@ func TestTreeText(t *testing.T) {
 	if text, used := Tree(nodes, 1); used != 2 || !strings.HasSuffix(text, "]") {
 		t.Errorf("%d %s", used, text)
 	}
-	if PathIn(nodes, 1) != "a/b" {
-		t.Error(PathIn(nodes, 1))
-	}
 }
