@@ -85,11 +85,11 @@ func Add(server *mcp.Server, o Options) (changed func()) {
 	}
 	for i := range o.Tools.Rows() {
 		t := &o.Tools.Rows()[i]
-		server.AddTool(t.Describe(), f.handler(t))
+		server.AddTool(t.Registered(), f.handler(t))
 	}
 	server.AddReceivingMiddleware(o.Tools.Listed(o.Projects))
 	first := &o.Tools.Rows()[0]
-	return func() { server.AddTool(first.Describe(), f.handler(first)) }
+	return func() { server.AddTool(first.Registered(), f.handler(first)) }
 }
 
 // files is what all handlers share; read-only after Add.

@@ -53,26 +53,27 @@ func (d *Dir) Own(paths ...string) *Own {
 	return o
 }
 
-// Add adds files; missing ones count as soon as they exist. Empty names are passed over.
+// Add adds files; missing ones count as soon as they exist. Empty names are passed over. The identities are read at the next
+// look: a start adds several times.
 func (o *Own) Add(paths ...string) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, p := range paths {
 		if abs, err := filepath.Abs(p); err == nil && p != "" {
 			o.paths = append(o.paths, abs)
 		}
 	}
-	o.mu.Unlock()
-	o.Refresh()
+	o.known.Store(nil)
 }
 
 // AddLog adds a log file and the files that rotation sets aside beside it.
 func (o *Own) AddLog(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if abs, err := filepath.Abs(path); err == nil && path != "" {
-		o.mu.Lock()
 		o.logs = append(o.logs, abs)
-		o.mu.Unlock()
 	}
-	o.Refresh()
+	o.known.Store(nil)
 }
 
 // Files lists what is there with paths and identities, and the paths of ours where nothing is yet. Mount is always 0: they
@@ -112,10 +113,25 @@ func (o *Own) refresh() *ownIDs {
 		}
 	}
 	for _, t := range o.trees {
-		add(t)
+		spelled := ways(t)
+		real, realErr := filepath.EvalSymlinks(t)
 		_ = filepath.WalkDir(t, func(path string, d fs.DirEntry, err error) error {
-			if err == nil {
+			switch {
+			case err != nil:
+			case path == t || d.Type()&fs.ModeSymlink != 0 || realErr != nil:
 				add(path)
+			default: // no link below t is on the way, so what is to be asked of the way was asked of t
+				below := path[len(t):]
+				if id, ok := idOf(os.Lstat, path); ok && !seen[id] {
+					seen[id] = true
+					k.files = append(k.files, File{Path: path, ID: id})
+				}
+				for _, way := range spelled {
+					k.files = append(k.files, File{Path: way + below})
+				}
+				if real != t {
+					k.files = append(k.files, File{Path: real + below})
+				}
 			}
 			if err == nil && d.IsDir() && path == filepath.Join(t, keptIn) {
 				return filepath.SkipDir

@@ -15,8 +15,8 @@ import (
 // list_projects shows them page by page.
 const maxEnum = 100
 
-// Listed is a middleware that shows our tools first and in our order, as the SDK sorts them by name, and the ids that
-// projects gives in those of the project form; nil: none.
+// Listed is a middleware that shows our tools with their schemas (see Registered), first and in our order, as the SDK sorts
+// them by name, and the ids that projects gives in those of the project form; nil: none.
 func (t Tools) Listed(projects func(context.Context, mcp.Request) []rootbound.RootID) mcp.Middleware {
 	rank := map[string]int{}
 	for i, n := range t.Names() {
@@ -30,27 +30,31 @@ func (t Tools) Listed(projects func(context.Context, mcp.Request) []rootbound.Ro
 				return res, err
 			}
 			slices.SortStableFunc(l.Tools, func(a, b *mcp.Tool) int { return rank[a.Name] - rank[b.Name] })
+			var ids []rootbound.RootID
 			if t == Project && projects != nil {
-				named(l.Tools, projects(ctx, req))
+				ids = projects(ctx, req)
 			}
+			t.show(l.Tools, ids)
 			return res, err
 		}
 	}
 }
 
-// named puts the ids into the schemas. The tools are the server's own, so they are copied first.
-func named(tools []*mcp.Tool, ids []rootbound.RootID) {
-	if len(ids) == 0 || len(ids) > maxEnum {
-		return
+// show puts a described copy in the place of each tool of ours, with the ids in its schema: what the server holds is shared
+// by all requests.
+func (t Tools) show(tools []*mcp.Tool, ids []rootbound.RootID) {
+	if len(ids) > maxEnum {
+		ids = nil
 	}
-	for i, t := range tools {
-		row := Project.Row(t.Name)
-		if row == nil || row.Named(Root) == "" {
+	for i, listed := range tools {
+		row := t.Row(listed.Name)
+		if row == nil {
 			continue
 		}
-		known := *t
-		known.InputSchema = wire.Object(withEnum(row.In, ids), row.Open())
-		tools[i] = &known
+		tools[i] = row.Describe()
+		if len(ids) > 0 && row.Named(Root) != "" {
+			tools[i].InputSchema = wire.Object(withEnum(row.In, ids), row.Open())
+		}
 	}
 }
 

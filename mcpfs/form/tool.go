@@ -1,6 +1,8 @@
 package form
 
 import (
+	"encoding/json"
+
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
@@ -66,13 +68,30 @@ func (t *Tool) Named(r Role) string {
 
 // Describe is the tool as tools/list shows it.
 func (t *Tool) Describe() *mcp.Tool {
+	d := t.plain()
+	d.InputSchema, d.OutputSchema = wire.Object(FieldsOf(t.In), t.Open()), wire.Output(FieldsOf(t.Out), t.Media)
+	return d
+}
+
+// plain is a tool without its schemas.
+func (t *Tool) plain() *mcp.Tool {
 	no := false
 	a := &mcp.ToolAnnotations{OpenWorldHint: &no, ReadOnlyHint: t.Reads, IdempotentHint: t.Idempotent}
 	if !t.Reads {
 		a.DestructiveHint = &t.Destructive
 	}
-	return &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: a,
-		InputSchema: wire.Object(FieldsOf(t.In), t.Open()), OutputSchema: wire.Output(FieldsOf(t.Out), t.Media)}
+	return &mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, Annotations: a}
+}
+
+// anyObject is the least schema that the SDK takes.
+const anyObject = `{"type":"object"}`
+
+// Registered is the tool as it is added to a server whose lists go through Listed, which shows the schemas. The SDK would
+// parse each of them three times when a tool is added, a third of what a start costs, and does not use them.
+func (t *Tool) Registered() *mcp.Tool {
+	d := t.plain()
+	d.InputSchema = json.RawMessage(anyObject)
+	return d
 }
 
 // Request is what a call with these arguments asks the guard for.
