@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 func TestJSONLRefuses(t *testing.T) {
@@ -24,14 +26,11 @@ func TestJSONLRefuses(t *testing.T) {
 }
 
 func TestJSONLOnAFullDisk(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small file system needs root")
+	if !rig.OwnMounts(t) {
+		return
 	}
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"); err != nil {
-		t.Skipf("no file system can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	rig.Tmpfs(t, dir, 64<<10)
 	filler := filepath.Join(dir, "filler")
 	if err := os.WriteFile(filler, make([]byte, 40<<10), 0o600); err != nil {
 		t.Fatal(err)

@@ -11,27 +11,15 @@ import (
 
 	"github.com/rootbound/rootbound/authority/token"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
-// smallDisk mounts a file system of 64 KiB.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("mounting a small file system needs root")
-	}
-	small := filepath.Join(t.TempDir(), "small")
-	if err := os.Mkdir(small, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", small, "tmpfs", 0, "size=64k,mode=700"); err != nil {
-		t.Skipf("no file system can be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(small, syscall.MNT_DETACH) })
-	return small
-}
-
 func TestJournalOnAFullDisk(t *testing.T) {
-	small := smallDisk(t)
+	if !rig.OwnMounts(t) {
+		return
+	}
+	small := t.TempDir()
+	rig.Tmpfs(t, small, 64<<10)
 	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +51,11 @@ func TestJournalOnAFullDisk(t *testing.T) {
 
 // A nonce that a full disk cannot take is refused, and works once there is room.
 func TestSpentOnAFullDisk(t *testing.T) {
-	small := smallDisk(t)
+	if !rig.OwnMounts(t) {
+		return
+	}
+	small := t.TempDir()
+	rig.Tmpfs(t, small, 64<<10)
 	d, err := Open(env("ROOTBOUND_STATE_DIR", filepath.Join(small, "state")))
 	if err != nil {
 		t.Fatal(err)

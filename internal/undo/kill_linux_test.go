@@ -1,14 +1,11 @@
 package undo
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,36 +13,24 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/state"
 	"github.com/rootbound/rootbound/patch"
 )
 
-// The child of the tests below applies one patch on one thread, between two marks that a system-call trace shows.
-const (
-	childEnv  = "ROOTBOUND_UNDO_CHILD" // what to do, the directory that holds the project, and the state directory
-	beginMark = "/rootbound-test-begins"
-	endMark   = "/rootbound-test-ends"
-)
+func init() { rig.FirstThread() }
 
-// init keeps the child's main goroutine on the process's first thread, the same in every run.
-func init() {
-	if os.Getenv(childEnv) != "" {
-		runtime.LockOSThread()
-	}
-}
-
+// TestMain applies, in a child of the tests below, one patch: told are the directory that holds the project and the state
+// directory.
 func TestMain(m *testing.M) {
-	f := strings.Fields(os.Getenv(childEnv))
-	if len(f) != 3 {
-		os.Exit(m.Run())
+	if told := rig.Told(); told != nil {
+		err := child(told[0], told[1])
+		if err == nil {
+			fmt.Println("applied")
+		}
+		rig.Leave(err)
 	}
-	do := map[string]func(tmp, stateDir string) error{"apply": child, "full": full, "bound": bound}[f[0]]
-	if err := do(f[1], f[2]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(3)
-	}
-	fmt.Println("applied")
-	os.Exit(0)
+	os.Exit(m.Run())
 }
 
 func child(tmp, stateDir string) error {
@@ -67,9 +52,9 @@ func child(tmp, stateDir string) error {
 		return err
 	}
 	defer done()
-	_, _ = os.Open(beginMark)
+	rig.Begin()
 	_, err = patch.Apply(ctx, h.g, "p", change(), nil)
-	_, _ = os.Open(endMark)
+	rig.End()
 	return err
 }
 
@@ -88,74 +73,6 @@ func project(t testing.TB, dir string) {
 	put(t, dir+"/a", "old a\n")
 	put(t, dir+"/d/b", "old b\n")
 	put(t, dir+"/run", "#!/bin/sh\n")
-}
-
-var changing = []string{"openat", "openat2", "write", "pwrite64", "ftruncate", "fallocate", "copy_file_range", "fsync", "fdatasync", "fchmod", "fchmodat",
-	"fchown", "fchownat", "fsetxattr", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdirat", "symlinkat"}
-
-func needStrace(t *testing.T) string {
-	t.Helper()
-	path, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("environment: strace is not installed (Debian package strace)")
-	}
-	if out, err := exec.Command(path, "-qq", "-e", "trace=fsync", "/bin/true").CombinedOutput(); err != nil {
-		t.Skipf("environment: strace may not trace here: %s", out)
-	}
-	return path
-}
-
-func childCommand(name string, args []string, do, tmp, stateDir string) *exec.Cmd {
-	cmd := exec.Command(name, append(args, os.Args[0])...)
-	cmd.Env = append(os.Environ(), childEnv+"="+strings.Join([]string{do, tmp, stateDir}, " "))
-	return cmd
-}
-
-type call struct {
-	name, args string
-	nth        int // of that name since the thread began, from 1
-}
-
-var callLine = regexp.MustCompile(`^(\w+)\((.*)\) += (\S+)`)
-
-// traced gives the calls of one whole run between the marks.
-func traced(t *testing.T, strace, tmp, stateDir string) (calls []call) {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "trace")
-	cmd := childCommand(strace, []string{"-ff", "-qq", "-s", "64", "-e", "trace=" + strings.Join(changing, ","), "-o", out}, "apply", tmp, stateDir)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v %s", err, msg)
-	}
-	files, err := filepath.Glob(out + ".*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		between, seen := false, map[string]int{}
-		for line := range strings.Lines(string(text)) {
-			m := callLine.FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
-			seen[m[1]]++
-			switch {
-			case strings.Contains(m[2], beginMark):
-				between = true
-			case strings.Contains(m[2], endMark):
-				between = false
-			case between && (!strings.HasPrefix(m[1], "openat") || strings.Contains(m[2], "O_CREAT")):
-				calls = append(calls, call{m[1], m[2], seen[m[1]]})
-			}
-		}
-	}
-	if len(calls) < 20 {
-		t.Fatalf("the trace shows %d calls: %+v", len(calls), calls)
-	}
-	return calls
 }
 
 // restart is what a server does at its start: roll back, then remove temporary files.
@@ -236,7 +153,6 @@ func visible(list string) string {
 
 // killed ends the process in front of every call that changes something, and starts anew.
 func killed(t *testing.T, stateFor func(tmp string) string) {
-	strace := needStrace(t)
 	fresh := func() (tmp, stateDir, before string) {
 		tmp = t.TempDir()
 		stateDir = stateFor(tmp)
@@ -250,7 +166,7 @@ func killed(t *testing.T, stateFor func(tmp string) string) {
 		return tmp, stateDir, listing(t, tmp+"/p")
 	}
 	tmp, stateDir, old := fresh()
-	calls := traced(t, strace, tmp, stateDir)
+	calls := slices.DeleteFunc(rig.Trace(t, rig.Child(tmp, stateDir)), func(c rig.Call) bool { return !c.Changes() })
 	done := listing(t, tmp+"/p")
 	if strings.Contains(done, beneath.TempPrefix) || done == old {
 		t.Fatalf("without a kill:\n%s", done)
@@ -258,12 +174,10 @@ func killed(t *testing.T, stateFor func(tmp string) string) {
 	back, forth := 0, 0
 	for _, c := range calls {
 		tmp, stateDir, old := fresh()
-		inject := fmt.Sprintf("inject=%s:signal=SIGKILL:when=%d", c.name, c.nth)
-		cmd := childCommand(strace, []string{"-f", "-qq", "-o", "/dev/null", "-e", "trace=" + c.name, "-e", inject}, "apply", tmp, stateDir)
-		out, err := cmd.CombinedOutput()
-		var exit *exec.ExitError
-		if err == nil || !errors.As(err, &exit) {
-			t.Errorf("not killed at %s number %d: %v %s", c.name, c.nth, err, out)
+		var out bytes.Buffer
+		child := rig.Child(tmp, stateDir)
+		child.Stdout = &out
+		if !rig.Kill(t, child, c) {
 			continue
 		}
 		h, notes := restart(t, tmp, stateDir)
@@ -275,21 +189,21 @@ func killed(t *testing.T, stateFor func(tmp string) string) {
 		case got == done:
 			forth++
 		default:
-			t.Errorf("killed at %s(%s): neither all old nor all new:\n%s%q", c.name, c.args, got, notes)
+			t.Errorf("killed at %v: neither all old nor all new:\n%s%q", c, got, notes)
 		}
-		if acknowledged := strings.Contains(string(out), "applied"); acknowledged && got != done {
-			t.Errorf("killed at %s(%s): acknowledged and taken back", c.name, c.args)
+		if acknowledged := strings.Contains(out.String(), "applied"); acknowledged && got != done {
+			t.Errorf("killed at %v: acknowledged and taken back", c)
 		}
 		for _, note := range notes {
 			if !strings.Contains(note, "was rolled back") {
-				t.Errorf("killed at %s(%s): %s", c.name, c.args, note)
+				t.Errorf("killed at %v: %s", c, note)
 			}
 		}
 		if n := names(t, h.state+"/undo/begun"); len(n) > 0 {
-			t.Errorf("killed at %s(%s): begun holds %v", c.name, c.args, n)
+			t.Errorf("killed at %v: begun holds %v", c, n)
 		}
 		if n := names(t, h.state+"/undo/data"); got == old && len(n) > 0 {
-			t.Errorf("killed at %s(%s): the store holds %v", c.name, c.args, n)
+			t.Errorf("killed at %v: the store holds %v", c, n)
 		}
 	}
 	t.Logf("killed at %d calls: %d times all old, %d times all new", len(calls), back, forth)
