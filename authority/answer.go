@@ -38,20 +38,20 @@ type draft struct {
 }
 
 // judge is the table of contract §2 up to the point where roots are looked at.
-func (a *Authority) judge(s situation) (source string, err *rootbound.Error) {
+func (a *Authority) judge(t Terms, s situation) (source string, err *rootbound.Error) {
 	none := func(detail string) *rootbound.Error {
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: detail}
 	}
 	switch {
-	case a.opt.Mode == Ignore:
+	case t.Mode == Ignore:
 		return fromCeiling, nil
 	case s.cap.Declared && errors.Is(s.err, ErrUnsupported) && !s.heard:
-		if a.opt.Mode != Narrow {
+		if t.Mode != Narrow {
 			return unsupported, none(unsupported)
 		}
 		return unsupported, nil
 	case !s.cap.Declared:
-		if a.opt.Mode != Narrow {
+		if t.Mode != Narrow {
 			return "", none("the client declares no roots")
 		}
 		return fromCeiling, nil
@@ -68,7 +68,7 @@ func (a *Authority) judge(s situation) (source string, err *rootbound.Error) {
 	if len(s.ans.Roots) > 0 {
 		return fromRoots, nil
 	}
-	if a.opt.EmptyIsCeiling && !s.later && a.opt.Mode == Narrow {
+	if t.EmptyIsCeiling && !s.later && t.Mode == Narrow {
 		return emptyFirst, nil
 	}
 	return "", &rootbound.Error{Reason: rootbound.RootsEmpty}

@@ -37,6 +37,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -127,7 +128,7 @@ type Authority struct {
 	opt     Options
 	id      string
 	client  string // digest of opt.ClientProject
-	policy  string // digest of what does not change
+	terms   atomic.Pointer[terms]
 	known   known
 	ctx     context.Context // ended by Close
 	stop    context.CancelFunc
@@ -160,20 +161,11 @@ type Authority struct {
 
 // New makes an authority under a ceiling, which must outlive it and knows it until Close.
 func New(c *Ceiling, o Options) *Authority {
-	if o.Mode == "" {
-		o.Mode = Narrow
-		if c.bare {
-			o.Mode = Client
-		}
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
 	var id [16]byte
 	rand.Read(id[:])
 	a := &Authority{ceiling: c, opt: o, id: hex.EncodeToString(id[:]), revoked: map[rootbound.RootID]bool{}}
 	a.client = pins.Sum(o.ClientProject)
-	a.policy = pins.Digest(string(o.Mode), a.client, o.AllowWide)
+	a.terms.Store(a.filled(Terms{o.Mode, o.Timeout, o.EmptyIsCeiling, o.AllowWide}))
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	a.notes.tell = o.Note
 	c.pins.Join(follower{a})
@@ -224,7 +216,7 @@ type Status struct {
 func (a *Authority) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := Status{ID: a.id, Mode: a.opt.Mode, Generation: a.gen, Verdicts: a.verdict, State: "stale"}
+	s := Status{ID: a.id, Mode: a.terms.Load().Mode, Generation: a.gen, Verdicts: a.verdict, State: "stale"}
 	if a.cur != nil {
 		s.Source, s.Grants = a.cur.Source, a.cur.Grants
 	}

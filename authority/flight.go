@@ -60,7 +60,7 @@ func (a *Authority) acquire(ctx context.Context, c Capability, need freshness, q
 	if u != nil || err != nil {
 		return u, err
 	}
-	limited, cancel := context.WithTimeout(ctx, a.opt.Timeout)
+	limited, cancel := context.WithTimeout(ctx, a.terms.Load().Timeout)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
 	for asks := 0; asks < maxAsks; {
@@ -137,7 +137,7 @@ func (a *Authority) capability() Capability {
 
 // asks reports whether the client has to be asked at all. Called with mu held.
 func (a *Authority) asks(c Capability) bool {
-	return a.opt.Mode != Ignore && c.Declared && !a.lacking
+	return a.terms.Load().Mode != Ignore && c.Declared && !a.lacking
 }
 
 // current is a hold on cur if it may be used by a call that came when `since` asks had been sent. Called with mu held.
@@ -224,7 +224,7 @@ func (a *Authority) landing(began time.Time, ctx, limited context.Context, err *
 		a.mu.Unlock()
 		f.err = *err
 		f.again = errors.Is(f.err, errOvertaken) || errors.Is(f.err, errQuiet) || ctx.Err() != nil ||
-			limited.Err() != nil && time.Since(began) < a.opt.Timeout
+			limited.Err() != nil && time.Since(began) < a.terms.Load().Timeout
 		close(f.done)
 		a.notes.drain()
 	}

@@ -130,7 +130,7 @@ func (m *model) answer() (dirs []string, source string, reason rootbound.Reason)
 		return nil, "", rootbound.RootsMalformed
 	case m.fails != nil:
 		return nil, "", rootbound.AuthorityUnavailable
-	case len(m.list) == 0 && m.a.opt.EmptyIsCeiling && !m.later:
+	case len(m.list) == 0 && m.a.terms.Load().EmptyIsCeiling && !m.later:
 		m.heard = true
 		dirs, source = left(inForce), "empty_first"
 	case len(m.list) == 0:

@@ -30,7 +30,7 @@ func (a *Authority) AcquireWith(ctx context.Context, c Capability, ans *Answer) 
 		return nil, err
 	}
 	a.ceiling.pins.Look(ctx)
-	limited, cancel := context.WithTimeout(ctx, a.opt.Timeout)
+	limited, cancel := context.WithTimeout(ctx, a.terms.Load().Timeout)
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
 	for range maxAsks {
@@ -132,7 +132,7 @@ func (a *Authority) renew(ctx, limited context.Context) (err error) {
 		d := a.draft(context.WithoutCancel(ctx), situation{})
 		next := d.s
 		if next == nil {
-			next = &Snapshot{Authority: a.id, Mode: a.opt.Mode, Set: beneath.NewSet(nil, nil)}
+			next = &Snapshot{Authority: a.id, Mode: a.terms.Load().Mode, Set: beneath.NewSet(nil, nil)}
 		}
 		next.Generation = gen
 		a.opt.Drop(shown, next)

@@ -25,14 +25,14 @@ type target struct {
 
 // draft judges an answer and opens what it approves. It asks nobody and changes nothing but the registry of root ids.
 func (a *Authority) draft(ctx context.Context, in situation) draft {
-	d := draft{}
-	d.source, d.err = a.judge(in)
+	d, terms := draft{}, a.terms.Load()
+	d.source, d.err = a.judge(terms.Terms, in)
 	d.good = in.ans != nil && in.err == nil && (d.err == nil || d.err.Reason == rootbound.RootsEmpty)
 	if d.err != nil {
 		return d
 	}
 	h := a.ceiling.pins.Hold()
-	s := &Snapshot{Authority: a.id, Mode: a.opt.Mode, Source: d.source, Capability: in.cap, away: h.Away, known: &a.known}
+	s := &Snapshot{Authority: a.id, Mode: terms.Mode, Source: d.source, Capability: in.cap, away: h.Away, known: &a.known}
 	gone := a.gone()
 	targets := make([]target, 0, len(h.Pins))
 	for _, p := range h.Pins {
@@ -57,7 +57,7 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 			targets = append(targets, target{Grant: g})
 		}
 	}
-	sc := scope{a: a, gone: gone, h: h, targets: targets, client: a.opt.Mode == Client && in.base == nil}
+	sc := scope{a: a, gone: gone, h: h, targets: targets, client: terms.Mode == Client && in.base == nil, wide: terms.AllowWide}
 	if d.source == fromRoots {
 		d.entries = len(in.ans.Roots)
 		sc.roots(ctx, in.ans.Roots)
@@ -66,7 +66,7 @@ func (a *Authority) draft(ctx context.Context, in situation) draft {
 	}
 	s.Grants, s.Verdicts, d.verdicts, s.reached = sc.grants, sc.verdicts, sc.verdicts, sc.reached
 	s.life = &life{version: h.Version} // until it is published
-	s.seal(a.policy)
+	s.seal(terms.policy)
 	if len(s.Grants) == 0 {
 		s.drop()
 		d.err = sc.nothing(d.source)
@@ -84,6 +84,7 @@ type scope struct {
 	targets  []target
 	reached  []string
 	client   bool
+	wide     bool // --allow-wide-roots
 	grants   []Grant
 	verdicts []Verdict
 	revoked  bool // something was left out because a person took it back
@@ -133,7 +134,7 @@ func (sc *scope) roots(ctx context.Context, entries []RootEntry) {
 // root intersects one approved directory with the targets, by identity: inside one it narrows it, around one it gives
 // exactly that one. Of nested projects the innermost that holds it counts, since its rights and rules are in force there.
 func (sc *scope) root(r *beneath.Root, name, shown string, v *Verdict) {
-	if sc.client && !sc.a.opt.AllowWide && sc.a.ceiling.wide.Has(r, &sc.a.open) {
+	if sc.client && !sc.wide && sc.a.ceiling.wide.Has(r, &sc.a.open) {
 		v.fail(rootbound.RootTooWide, "")
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -43,8 +44,9 @@ const (
 // bounded time. If the disk fails, mutations are refused, reads go on, their records are retried up to 1 MiB, and what
 // was lost is counted and reported by a "dropped" event. Safe for concurrent use.
 type JSONL struct {
-	opt JSONLOptions
-	ids *IDs
+	opt  JSONLOptions
+	sync atomic.Value // Durability
+	ids  *IDs
 
 	mu     sync.Mutex
 	open   *batch // takes lines
@@ -71,12 +73,8 @@ func newBatch(lines []byte) *batch { return &batch{lines: lines[:0], done: make(
 // OpenJSONL opens or makes the file (0600) and appends to what it holds; a last line that a crash cut is ended first.
 // The directory must exist.
 func OpenJSONL(path string, o JSONLOptions) (*JSONL, error) {
-	switch o.Sync {
-	case "":
-		o.Sync = SyncMutations
-	case SyncNever, SyncMutations, SyncAlways:
-	default:
-		return nil, fmt.Errorf("unknown fsync policy %q: use never, mutations or always", o.Sync)
+	if err := o.Sync.fill(); err != nil {
+		return nil, err
 	}
 	if o.Flush <= 0 {
 		o.Flush = flushDefault
@@ -90,15 +88,42 @@ func OpenJSONL(path string, o JSONLOptions) (*JSONL, error) {
 		wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
 		stop: make(chan struct{}), ended: make(chan struct{}),
 	}
+	s.sync.Store(o.Sync)
 	go s.flushLoop()
 	return s, nil
+}
+
+func (d *Durability) fill() error {
+	switch *d {
+	case "":
+		*d = SyncMutations
+	case SyncNever, SyncMutations, SyncAlways:
+	default:
+		return fmt.Errorf("unknown fsync policy %q: use never, mutations or always", *d)
+	}
+	return nil
+}
+
+func (s *JSONL) policy() Durability { return s.sync.Load().(Durability) }
+
+// Tune sets other values of JSONLOptions.Sync, MaxSize and Keep, for the records that come from now on. The error is that of
+// OpenJSONL for a policy that is none: then nothing has changed. Safe for concurrent use.
+func (s *JSONL) Tune(sync Durability, maxSize int64, keep int) error {
+	if err := sync.fill(); err != nil {
+		return err
+	}
+	s.sync.Store(sync)
+	s.io.Lock()
+	defer s.io.Unlock()
+	s.log.opt.Sync, s.log.opt.MaxSize, s.log.opt.Keep = sync, maxSize, keep
+	return nil
 }
 
 // Decided appends; for a mutation it returns when the line is written and, by policy, synced. The error is a
 // *rootbound.Error audit_unavailable.
 func (s *JSONL) Decided(r *Record, mutation bool) error {
-	b, err := s.append(r, mutation && s.opt.Sync == SyncMutations)
-	if err == nil && (mutation || s.opt.Sync == SyncAlways) {
+	b, err := s.append(r, mutation && s.policy() == SyncMutations)
+	if err == nil && (mutation || s.policy() == SyncAlways) {
 		err = s.commit(b)
 	}
 	if err != nil && mutation {
@@ -112,7 +137,7 @@ func (s *JSONL) Completed(r *Record) { s.Event(r) }
 
 // Event appends and waits only under SyncAlways.
 func (s *JSONL) Event(r *Record) {
-	if b, err := s.append(r, false); err == nil && s.opt.Sync == SyncAlways {
+	if b, err := s.append(r, false); err == nil && s.policy() == SyncAlways {
 		_ = s.commit(b) // reported through Trouble
 	}
 }
@@ -127,7 +152,7 @@ func (s *JSONL) append(r *Record, sync bool) (*batch, error) {
 	}
 	b := s.open
 	b.lines = append(r.AppendJSON(b.lines), '\n')
-	b.sync = b.sync || sync || s.opt.Sync == SyncAlways
+	b.sync = b.sync || sync || s.policy() == SyncAlways
 	size := len(b.lines)
 	s.mu.Unlock()
 	switch {
@@ -237,7 +262,7 @@ func (s *JSONL) Close() error {
 	}
 	s.closed = true
 	b := s.open
-	b.sync = s.opt.Sync != SyncNever
+	b.sync = s.policy() != SyncNever
 	s.mu.Unlock()
 	close(s.stop)
 	<-s.ended

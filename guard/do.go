@@ -44,7 +44,7 @@ func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *T
 		g.denied(ctx, t, err)
 		return t.finish(err)
 	}
-	if g.opt.FSTimeout <= 0 {
+	if t.tuning.FSTimeout <= 0 {
 		err = g.perform(ctx, t, work)
 	} else {
 		var gaveUp bool
@@ -63,7 +63,7 @@ func (g *Guard) Do(ctx context.Context, r Request, work func(context.Context, *T
 
 // begin reads the request's authority and makes the target; it never touches the file system.
 func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
-	t := &Target{g: g, req: r, op: r.Op, start: time.Now(), grant: -1}
+	t := &Target{g: g, tuning: g.tuning.Load(), req: r, op: r.Op, start: time.Now(), grant: -1}
 	t.rec.ID, t.rec.Time = g.ids.Next(), t.start
 	use, err := authority.From(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (e
 	if places, err := g.spell(t, t.req.Root, t.req.Path, false); err == nil && len(places) > 0 {
 		id = t.snap.Grants[places[0].Grant].Project.ID
 	}
-	leave, err := g.gates.Enter(ctx, id, g.opt.Workers, g.opt.FSTimeout)
+	leave, err := g.gates.Enter(ctx, id, g.opt.Workers, t.tuning.FSTimeout)
 	if err == hang.ErrBusy {
 		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the project's file system is busy with calls that do not return", Retryable: true}, false
 	} else if err != nil {
@@ -234,7 +234,7 @@ func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (e
 		}()
 		err = perform()
 	}()
-	return t.pulse.Await(done, g.opt.FSTimeout)
+	return t.pulse.Await(done, t.tuning.FSTimeout)
 }
 
 // giveUp refuses without touching what the worker owns. If the worker had not decided yet, this is the decision.
@@ -263,7 +263,7 @@ func (g *Guard) paceDenial(ctx context.Context, authority string) {
 	if alert && g.opt.Alert != nil {
 		g.opt.Alert(authority, pace.Denials)
 	}
-	if !slow || g.opt.NoSlow {
+	if !slow || g.tuning.Load().NoSlow {
 		return
 	}
 	t := time.NewTimer(pace.Delay)

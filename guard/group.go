@@ -57,7 +57,7 @@ func (g *Guard) DoAll(ctx context.Context, op rootbound.Operation, rs []Request,
 	lead := a.targets[0]
 	var at *Target
 	var err error
-	if g.opt.FSTimeout <= 0 {
+	if lead.tuning.FSTimeout <= 0 {
 		at, err = a.perform(ctx, work)
 	} else {
 		var gaveUp bool
@@ -272,7 +272,7 @@ func (a *Group) blame(t *Target, err error) error {
 // it returns; nil: nothing is kept. losses are in the order of Targets; project, path and root are filled in.
 func (a *Group) Keep(ctx context.Context, k Keeper, losses []Loss) (Kept, error) {
 	if k == nil {
-		if k = a.g.opt.Keep; k == nil {
+		if k = a.targets[0].tuning.Keep; k == nil {
 			return nil, nil
 		}
 	}

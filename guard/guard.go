@@ -13,6 +13,7 @@ package guard
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -61,12 +62,13 @@ type Options struct {
 
 // Guard is safe for concurrent use.
 type Guard struct {
-	opt   Options
-	law   *judge.Law
-	pace  pace.Pacer
-	gates hang.Gates
-	ids   *decision.IDs
-	names [1 << 8][]string // of each set of rights, for records
+	opt    Options
+	tuning atomic.Pointer[Tuning]
+	law    *judge.Law
+	pace   pace.Pacer
+	gates  hang.Gates
+	ids    *decision.IDs
+	names  [1 << 8][]string // of each set of rights, for records
 }
 
 // New makes a Guard.
@@ -80,10 +82,8 @@ func New(o Options) *Guard {
 	if o.Workers <= 0 {
 		o.Workers = 64
 	}
-	if o.TreeLimit <= 0 {
-		o.TreeLimit = 50_000
-	}
 	g := &Guard{opt: o, law: judge.NewLaw(own.New(o.Own)), ids: decision.NewIDs()}
+	g.Tune(Tuning{o.Relative, o.FSTimeout, o.TreeLimit, o.NoSlow, o.Keep})
 	for r := range g.names {
 		g.names[r] = rootbound.Rights(r).Names()
 	}

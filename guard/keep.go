@@ -20,7 +20,7 @@ type (
 // nil. place is where it is to be renamed to inside the lease, in place of being removed; nil: remove it. Call Kept after
 // the effect; without it what was made ready is dropped with the target. size: see Loss. digest may be nil.
 func (t *Target) Keep(ctx context.Context, at *beneath.Entry, old beneath.Info, size int64, left *beneath.Info, digest []byte) (place *beneath.Entry, err error) {
-	if t.g.opt.Keep == nil {
+	if t.tuning.Keep == nil {
 		return nil, nil
 	}
 	l := Loss{Project: t.project.ID, Path: t.rel, Root: t.snap.Grants[at.At().Root].Root.Path(), At: at, Old: &old, Size: size, New: left, Digest: digest}
@@ -36,7 +36,7 @@ func (t *Target) Keep(ctx context.Context, at *beneath.Entry, old beneath.Info, 
 		l.FromIn, l.FromAt = t.project.ID, t.rel
 		l.From, l.FromDir = t.entry, t.snap.Grants[t.entry.At().Root].Root.Path()
 	}
-	k, err := t.g.opt.Keep.Keep(ctx, Change{Decision: t.rec.ID, Operation: t.req.Op, Origin: t.use.Origin, Losses: []Loss{l}})
+	k, err := t.tuning.Keep.Keep(ctx, Change{Decision: t.rec.ID, Operation: t.req.Op, Origin: t.use.Origin, Losses: []Loss{l}})
 	t.touch()
 	if err != nil || k == nil {
 		return nil, err

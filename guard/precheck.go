@@ -15,7 +15,7 @@ func (g *Guard) spell(t *Target, root, p string, mutation bool) ([]spelling.Plac
 	if t.req.Contained {
 		return spelling.InProject(t.snap, root, p, t.req.Decoded)
 	}
-	return spelling.Read(t.snap, root, p, mutation, g.opt.Relative == "explicit")
+	return spelling.Read(t.snap, root, p, mutation, t.tuning.Relative == "explicit")
 }
 
 // Precheck refuses, without asking a client and without disk access, what no roots answer could make right: a spelling

@@ -83,7 +83,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Pl
 			return refuse(rootbound.PathAmbiguous, spelling.Choices(spelling.InForce(t.snap)))
 		}
 		found, at, t.rec.Canonical = o, p, canonical
-		if g.opt.Relative == "first" {
+		if t.tuning.Relative == "first" {
 			break
 		}
 	}

@@ -18,11 +18,12 @@ import (
 // Target is what was checked, and the only source of handles. It lives as long as the work it is given to. Not safe for
 // concurrent use.
 type Target struct {
-	g    *Guard
-	req  Request
-	op   rootbound.Operation // as the record has it
-	use  *authority.Use
-	snap *authority.Snapshot
+	g      *Guard
+	tuning *Tuning // as the call began
+	req    Request
+	op     rootbound.Operation // as the record has it
+	use    *authority.Use
+	snap   *authority.Snapshot
 
 	grant   int // of the object or entry, as named
 	place   spelling.Place

@@ -36,7 +36,7 @@ func (t *Target) tree() *judge.Tree {
 		From:  judge.Side{Project: t.project, Rel: t.rel},
 		To:    judge.Side{Project: t.destProject, Rel: t.destRel},
 		At:    t.entry.At(),
-		Limit: t.g.opt.TreeLimit,
+		Limit: t.tuning.TreeLimit,
 		Go: func() error {
 			t.touch()
 			if t.committed { // what is gone already is looked at to the end

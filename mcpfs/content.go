@@ -25,9 +25,9 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	how := match.Options{Literal: c.Truth("literal"), IgnoreCase: c.Truth("ignore_case"), Word: c.Truth("word")}
 	include, exclude := c.Texts("include", false, 0), c.Texts("exclude", false, 0)
 	o := search.ContentOptions{
-		IncludeIgnored: c.Truth("include_ignored"), Context: int(max(0, c.Whole("context", 0))), Cursor: c.cursor(), Limit: f.limits.Hits,
-		MaxText: f.limits.Text / 2, // it comes twice
-		Prefix:  len(show.Join(r.Path, "")) + 1, MaxFiles: int64(f.limits.SearchFiles), MaxBytes: f.limits.SearchBytes, Time: f.limits.SearchTime,
+		IncludeIgnored: c.Truth("include_ignored"), Context: int(max(0, c.Whole("context", 0))), Cursor: c.cursor(), Limit: c.limits.Hits,
+		MaxText: c.limits.Text / 2, // it comes twice
+		Prefix:  len(show.Join(r.Path, "")) + 1, MaxFiles: int64(c.limits.SearchFiles), MaxBytes: c.limits.SearchBytes, Time: c.limits.SearchTime,
 	}
 	if n := c.Whole("max_results", 1); n > 0 {
 		o.Limit = int(min(n, int64(o.Limit)))

@@ -21,7 +21,7 @@ func (c call) next(place string) string { return c.tool.Cursors(c.Arguments, nil
 
 func (f *files) page(ctx context.Context, c call, o fileop.ListOptions) (l fileop.Listing, err error) {
 	r := c.request()
-	o.Limit, o.Cursor = f.limits.List, c.cursor()
+	o.Limit, o.Cursor = c.limits.List, c.cursor()
 	if c.Err() != nil {
 		return l, c.Err()
 	}
@@ -115,7 +115,7 @@ func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
 		if i > 0 {
 			out.Text += "\n"
 		}
-		if i == f.limits.List {
+		if i == c.limits.List {
 			next := c.next(string(page[i-1].ID))
 			out.Text += fmt.Sprintf("[cut after %s; go on with cursor: %s]", counted(i, "directory", "directories"), next)
 			out.Cut, out.Next = true, map[string]any{"cursor": next}

@@ -70,7 +70,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 			if i == from {
 				part = first
 			}
-			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.Form == Project}, part, f.limits.Text)
+			g.t, g.err = f.text(ctx, guard.Request{Op: rootbound.OpRead, Root: project, Path: paths[i], Contained: c.tool.Form == Project}, part, c.limits.Text)
 		}()
 	}
 	started := min(from+ahead, len(paths))
@@ -118,7 +118,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		default:
 			piece = show.Path(path) + ":\n" + string(g.t.Data) + "\n"
 		}
-		if b.Len() > 0 && b.Len()+len(piece) > f.limits.Text {
+		if b.Len() > 0 && b.Len()+len(piece) > c.limits.Text {
 			rest := taken - 1
 			told, next = fmt.Sprintf("[cut after %d of %d files; go on with skip: %d", rest, len(paths), rest), map[string]any{"skip": rest}
 			if c.Whole("offset", 0) > 0 {

@@ -3,6 +3,7 @@ package mcpfs
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -76,10 +77,11 @@ func (l Limits) filled() Limits {
 }
 
 // Add adds the file tools to server, and a middleware that shows them in tools/list in their order, before the server's
-// other tools. Call it before the scope's middleware is added, which must stay outermost. Call changed when
-// Options.Projects gives other ids than before: clients that take tools/list_changed are told.
-func Add(server *mcp.Server, o Options) (changed func()) {
-	f := &files{guard: o.Guard, scope: o.Scope, limits: o.Limits.filled(), tools: o.Tools, desk: o.Desk, cache: o.Cache}
+// other tools. Call it before the scope's middleware is added, which must stay outermost.
+func Add(server *mcp.Server, o Options) *Added {
+	f := &files{guard: o.Guard, scope: o.Scope, tools: o.Tools, desk: o.Desk, cache: o.Cache}
+	added := &Added{server, f}
+	added.Limit(o.Limits)
 	if f.desk == nil {
 		f.desk = patch.NewDesk(patch.DeskOptions{})
 	}
@@ -88,15 +90,32 @@ func Add(server *mcp.Server, o Options) (changed func()) {
 		server.AddTool(t.Registered(), f.handler(t))
 	}
 	server.AddReceivingMiddleware(o.Tools.Listed(o.Projects))
-	first := &o.Tools.Rows()[0]
-	return func() { server.AddTool(first.Registered(), f.handler(first)) }
+	return added
 }
 
-// files is what all handlers share; read-only after Add.
+// Added are the tools on a server. Safe for concurrent use.
+type Added struct {
+	server *mcp.Server
+	files  *files
+}
+
+// Changed is to be called when Options.Projects gives other ids than before: clients that take tools/list_changed are told.
+func (a *Added) Changed() {
+	first := &a.files.tools.Rows()[0]
+	a.server.AddTool(first.Registered(), a.files.handler(first))
+}
+
+// Limit sets other limits, for the calls that come from now on.
+func (a *Added) Limit(l Limits) {
+	l = l.filled()
+	a.files.limits.Store(&l)
+}
+
+// files is what all handlers share.
 type files struct {
 	guard  *guard.Guard
 	scope  *mcpscope.Scope
-	limits Limits
+	limits atomic.Pointer[Limits]
 	tools  Tools
 	desk   *patch.Desk
 	cache  *cache.Cache
@@ -105,14 +124,15 @@ type files struct {
 // call is one tools/call.
 type call struct {
 	*wire.Arguments
-	tool *form.Tool
-	req  *mcp.CallToolRequest
+	tool   *form.Tool
+	req    *mcp.CallToolRequest
+	limits *Limits
 }
 
 func (f *files) handler(t *form.Tool) mcp.ToolHandler {
 	fields, run := form.FieldsOf(t.In), handlers()[t.Name]
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := call{wire.Decode(t.Name, req.Params.Arguments), t, req}
+		c := call{wire.Decode(t.Name, req.Params.Arguments), t, req, f.limits.Load()}
 		if !t.Open() {
 			c.Only(fields)
 		}

@@ -22,7 +22,7 @@ type proposed struct {
 }
 
 func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
-	r := patch.Request{Root: c.tool.Project(c.Arguments), Contained: c.tool.Form == Project, Diff: c.Text("diff", false), Limit: int64(f.limits.Edit)}
+	r := patch.Request{Root: c.tool.Project(c.Arguments), Contained: c.tool.Form == Project, Diff: c.Text("diff", false), Limit: int64(c.limits.Edit)}
 	path := c.tool.PathKey()
 	for _, e := range c.Objects("edits", false, path, "oldText", "newText", "replaceAll", "expected_version") {
 		r.Edits = append(r.Edits, patch.Edit{Path: e.Text(path, true), Expect: e.Text("expected_version", false),
@@ -42,7 +42,7 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown, cut := p.Shown(f.limits.Text)
+	shown, cut := p.Shown(c.limits.Text)
 	out := &wire.Reply{Text: shown + i.Next(p), Cut: cut}
 	out.Add("plan", p.ID)
 	out.Add("token", i.Token)

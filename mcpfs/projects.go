@@ -55,8 +55,8 @@ func (f *files) pageOf(c call, all []granted) (page []granted, next string) {
 		return nil, ""
 	}
 	page = all[from:]
-	if len(page) > f.limits.List {
-		page = page[:f.limits.List]
+	if len(page) > c.limits.List {
+		page = page[:c.limits.List]
 		next = c.next(string(page[len(page)-1].ID))
 	}
 	return page, next

@@ -56,7 +56,7 @@ func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
-	t, err := f.text(ctx, r, part, f.limits.Text)
+	t, err := f.text(ctx, r, part, c.limits.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (f *files) readMedia(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out := &wire.Reply{}
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) error {
-		m, err := fileop.ReadMedia(ctx, on, on.Info(), on.Path(), int64(f.limits.Media))
+		m, err := fileop.ReadMedia(ctx, on, on.Info(), on.Path(), int64(c.limits.Media))
 		if err != nil {
 			return err
 		}

@@ -32,9 +32,9 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	var res search.Result
 	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		late, stop := f.limits.clock()
+		late, stop := c.limits.clock()
 		defer stop()
-		o := search.Options{Exclude: x, Limit: f.limits.Hits, Cursor: cursor, Step: progress.step, Late: late}
+		o := search.Options{Exclude: x, Limit: c.limits.Hits, Cursor: cursor, Step: progress.step, Late: late}
 		if o.Ignores, err = ignores(on, byIgnores); err != nil {
 			return err
 		}

@@ -81,14 +81,14 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString("\nNothing may be touched: " + text)
 		out.Add("refused", facts)
 	} else {
-		f.inForce(out, &b, st)
+		c.inForce(out, &b, st)
 	}
 	dropped(out, &b, st)
 	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
-		show.Size(int64(f.limits.Text)), f.limits.List, f.limits.Hits, f.limits.Tree)
-	out.Add("limits", map[string]any{"text": f.limits.Text, "media": f.limits.Media, "tree": f.limits.Tree, "list": f.limits.List,
-		"search": f.limits.Hits, "edit": f.limits.Edit,
-		"search_bytes": f.limits.SearchBytes, "search_files": f.limits.SearchFiles, "search_seconds": f.limits.SearchTime.Seconds()})
+		show.Size(int64(c.limits.Text)), c.limits.List, c.limits.Hits, c.limits.Tree)
+	out.Add("limits", map[string]any{"text": c.limits.Text, "media": c.limits.Media, "tree": c.limits.Tree, "list": c.limits.List,
+		"search": c.limits.Hits, "edit": c.limits.Edit,
+		"search_bytes": c.limits.SearchBytes, "search_files": c.limits.SearchFiles, "search_seconds": c.limits.SearchTime.Seconds()})
 	out.Add("mode", st.Mode)
 	out.Add("state", st.State)
 	out.Add("generation", st.Generation)
@@ -97,13 +97,13 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 }
 
 // inForce tells what may be touched. More projects than a page holds are left to list_projects.
-func (f *files) inForce(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
+func (c call) inForce(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
 	out.Add("source", st.Source)
 	fmt.Fprintf(b, " In force: %s.", sourceText(st.Source))
 	all := grantedIn(st)
 	list := []scopeOf{}
 	for i, p := range all {
-		if i == f.limits.List {
+		if i == c.limits.List {
 			out.Cut = true
 			out.Note(fmt.Sprintf("cut after %d of %d projects; list_projects shows the others", i, len(all)))
 			break

@@ -16,7 +16,7 @@ import (
 func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
 	patterns := c.Texts("excludePatterns", false, 0)
-	o := fileop.TreeOptions{Nodes: f.limits.Tree, Depth: levels, After: c.cursor()}
+	o := fileop.TreeOptions{Nodes: c.limits.Tree, Depth: levels, After: c.cursor()}
 	if n := c.Whole("max_nodes", 1); n > 0 {
 		o.Nodes = min(o.Nodes, int(n))
 	}
@@ -39,7 +39,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	var t fileop.Tree
 	var unread search.Unread
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		late, stop := f.limits.clock()
+		late, stop := c.limits.clock()
 		defer stop()
 		o.Late = func() bool { progress.step(); return late() }
 		by, err := ignores(on, byIgnores)
@@ -59,7 +59,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, used := show.Tree(t.Nodes, f.limits.treeLen)
+	text, used := show.Tree(t.Nodes, c.limits.treeLen)
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)
 	noteUnread(out, unread)

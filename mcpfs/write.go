@@ -48,7 +48,7 @@ func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
 	var w fileop.Written
 	var undo string
 	err := f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
-		limit := int64(f.limits.Edit)
+		limit := int64(c.limits.Edit)
 		if bound := on.Project().MaxWrite; bound > 0 {
 			limit = min(limit, bound)
 		}
@@ -91,7 +91,7 @@ func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 	for _, e := range c.Objects("edits", true, "oldText", "newText", "replaceAll") {
 		changes = append(changes, text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")})
 	}
-	o := fileop.EditOptions{DryRun: c.Truth("dryRun"), Expect: fileop.ParseVersion(c.Text("expected_version", false)), Limit: int64(f.limits.Edit)}
+	o := fileop.EditOptions{DryRun: c.Truth("dryRun"), Expect: fileop.ParseVersion(c.Text("expected_version", false)), Limit: int64(c.limits.Edit)}
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
@@ -113,7 +113,7 @@ func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	out := &wire.Reply{Version: e.Version}
 	var cut bool
-	out.Text, cut = text.Diff(r.Path, e.Before, e.After, f.limits.Text)
+	out.Text, cut = text.Diff(r.Path, e.Before, e.After, c.limits.Text)
 	if cut {
 		out.Cut = true
 		out.Note("the diff is cut, the edit is complete; read the file for the rest")

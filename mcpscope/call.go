@@ -178,7 +178,7 @@ func (c *call) judge(ctx context.Context, res mcp.Result, err error) (mcp.Result
 // listChanged marks the session's roots stale before any later message of it is looked at. It is honoured even if the
 // client did not declare it; without a legacy session there is nobody who may read what it marks.
 func (s *Scope) listChanged(req mcp.Request, principal string) {
-	if s.opt.Mode == authority.Ignore {
+	if s.mode() == authority.Ignore {
 		return
 	}
 	s.mu.Lock()

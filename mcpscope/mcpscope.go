@@ -20,6 +20,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -90,6 +91,7 @@ type Options struct {
 type Scope struct {
 	ceiling *authority.Ceiling
 	opt     Options
+	terms   atomic.Pointer[Terms]
 	ids     *decision.IDs
 	process string // Origin.Session where the transport has no session of its own
 
@@ -107,9 +109,6 @@ type Scope struct {
 
 // New makes a Scope over c, which it does not close.
 func New(c *authority.Ceiling, o Options) *Scope {
-	if o.Mode == "" {
-		o.Mode = authority.Narrow
-	}
 	if o.Ring == nil {
 		o.Ring, _ = token.NewRing(token.NewKey()) // a fresh key is never refused
 	}
@@ -138,6 +137,7 @@ func New(c *authority.Ceiling, o Options) *Scope {
 		ceiling: c, opt: o, ids: decision.NewIDs(), process: rand.Text(),
 		sessions: map[*mcp.ServerSession]*party{}, subjects: map[string]*party{}, calls: map[mcp.Request]*call{},
 	}
+	s.terms.Store(filled(Terms{authority.Terms{Mode: o.Mode, Timeout: o.Timeout, EmptyIsCeiling: o.EmptyIsCeiling, AllowWide: o.AllowWide}, o.NeverAskModern}))
 	s.end, s.finish = context.WithCancel(context.Background())
 	return s
 }

@@ -75,7 +75,8 @@ const (
 
 // wouldAsk: the request declares roots and they count.
 func (c *call) wouldAsk() bool {
-	return declares(c.req) && c.scope.opt.Mode != authority.Ignore && !c.scope.opt.NeverAskModern
+	t := c.scope.terms.Load()
+	return declares(c.req) && t.Mode != authority.Ignore && !t.NeverAskModern
 }
 
 // errForged is what every state gets that is not ours, not this principal's or not this request's: one text for all.
@@ -93,7 +94,7 @@ var errNeedsRoots = &jsonrpc.Error{
 func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) {
 	s, a := c.scope, c.party.auth
 	if !c.wouldAsk() {
-		if s.opt.Mode == authority.Require && !declares(c.req) {
+		if s.mode() == authority.Require && !declares(c.req) {
 			s.eventOf(c, decision.Refused, rootbound.NoScope, "roots not declared")
 			return nil, errNeedsRoots
 		}

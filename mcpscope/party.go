@@ -93,8 +93,9 @@ func (s *Scope) newPartyLocked(ss *mcp.ServerSession, principal string) *party {
 	if s.opt.Transport != "http" {
 		p.origin.Session = s.process
 	}
+	t := s.terms.Load()
 	o := authority.Options{
-		Mode: s.opt.Mode, Timeout: s.opt.Timeout, EmptyIsCeiling: s.opt.EmptyIsCeiling, AllowWide: s.opt.AllowWide,
+		Mode: t.Mode, Timeout: t.Timeout, EmptyIsCeiling: t.EmptyIsCeiling, AllowWide: t.AllowWide,
 		ClientProject: s.opt.ClientProject, Mark: s.opt.Mark, Drop: s.opt.Drop, Note: p.note,
 	}
 	if ss != nil {

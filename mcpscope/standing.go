@@ -13,7 +13,6 @@ import (
 // takes what is in force then, without asking the client. Safe for concurrent use.
 type Standing struct {
 	party  *party
-	blind  bool
 	origin rootbound.Origin
 	call   *call
 }
@@ -30,16 +29,17 @@ func (s *Scope) Standing(req mcp.Request) *Standing {
 }
 
 func (c *call) standing() *Standing {
-	blind := c.party.session == nil && (c.wouldAsk() || c.scope.opt.Mode == authority.Require)
-	return &Standing{party: c.party, blind: blind, origin: c.origin, call: c}
+	return &Standing{party: c.party, origin: c.origin, call: c}
 }
 
 // Authority is the id that Options.Mark and Options.Drop name it by.
 func (st *Standing) Authority() string { return st.party.auth.ID() }
 
-// Blind reports that no look of this request will ever be allowed: 2026-07-28 asks for roots in other methods only, and
-// these are what the request would have to bring.
-func (st *Standing) Blind() bool { return st.blind }
+// Blind reports that no look of this request is allowed, as long as roots mean what they mean now: 2026-07-28 asks for
+// them in other methods only, and these are what the request would have to bring.
+func (st *Standing) Blind() bool {
+	return st.party.session == nil && (st.call.wouldAsk() || st.call.scope.mode() == authority.Require)
+}
 
 // Legacy reports that the request came by a session that was initialised as legacy.
 func (st *Standing) Legacy() bool { return st.party.session != nil }
@@ -84,7 +84,7 @@ func (st *Standing) current(ctx context.Context) (*authority.Use, error) {
 	switch {
 	case st.party.session != nil:
 		return st.party.auth.Current()
-	case st.blind:
+	case st.Blind():
 		return nil, &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "roots are not asked for this method",
 			Next: "Listen to lists only, or start the server with --ask-modern=never."}
 	}

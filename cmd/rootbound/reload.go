@@ -100,8 +100,14 @@ func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serv
 		return err
 	}
 	h.Own.Refresh() // the file may be another one now
-	if err := service.Reload(c.Projects); err != nil {
-		return err
+	projects, settings := func() error { return service.Reload(c.Projects) }, func() error { return h.Tune(c, service) }
+	if r.Widens(c) { // nothing between the two is wider than both what was in force and what will be
+		settings, projects = projects, settings
+	}
+	for _, step := range []func() error{settings, projects} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	if r.Applied(c) {
 		for _, id := range service.Retarget() {

@@ -232,3 +232,68 @@ func TestApplyTakesReplacedDirectories(t *testing.T) {
 	p.said("was read again: added project app", 1)
 	read("other")
 }
+
+// TestSettingsOfARunningServer: a setting of the file that narrows counts at once, one that would let more be touched waits
+// for a person, and one that only a start can take is named.
+func TestSettingsOfARunningServer(t *testing.T) {
+	top, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+	if err := os.Mkdir(filepath.Join(top, "app"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(top, "app", "a.txt"), []byte(strings.Repeat("x", 5000)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file, log := filepath.Join(top, "c.yaml"), filepath.Join(top, "log")
+	const projects = "projects: [{id: app, dir: app, rights: rw}]\n"
+	replace(t, file, projects+"audit: {path: log, fsync: never}\nroots: ignore\n")
+	p := startIn(t, state, "serve", "--confine=off", "--config", file)
+	p.initialize("2025-11-25")
+	read := func() string {
+		t.Helper()
+		return p.answer("read_text_file", `{"project_id":"app","relative_path":"a.txt"}`)
+	}
+	if n := len(read()); n < 5000 {
+		t.Fatal(n)
+	}
+	replace(t, file, projects+"limits: {text: 1 KiB}\naudit: {path: log, fsync: always, max_size: 64 MiB}\nroots: ignore\ntools: classic\nundo: {max_size: 0}\n")
+	p.said("was read again: limits.text is 1 KiB, was 1 MiB", 1)
+	p.said("was read again: audit.fsync is always, was never", 1)
+	p.said("sets tools to classic — counts from the next start of the server", 1)
+	p.said("changed undo.max_size: 0, was 256 MiB — waits for: rootbound config apply", 1)
+	if n := len(read()); n > 1500 {
+		t.Errorf("%d bytes in spite of the limit", n)
+	}
+	if b, err := os.ReadFile(log); err != nil || !strings.Contains(string(b), `"completed"`) {
+		t.Errorf("with fsync: always every record is there before the answer: %v %.300s", err, b)
+	}
+	const write = `{"project_id":"app","relative_path":"a.txt","content":"x"}`
+	kept := func() int {
+		t.Helper()
+		done, err := os.ReadDir(filepath.Join(state, "undo", "done"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(done)
+	}
+	if got := p.answer("write_file", write); kept() != 1 {
+		t.Errorf("what was replaced is not kept: %s", got)
+	}
+
+	// More text waits for a person, as more rights do; what was accepted counts in the server that runs.
+	wider := projects + "limits: {text: 2 MiB}\naudit: {path: log, fsync: always}\nroots: require\nundo: {max_size: 0}\n"
+	replace(t, file, wider)
+	p.said("widened limits.text: 2 MiB, was 1 KiB — waits for: rootbound config apply", 1)
+	p.said("was read again: roots.mode is require, was ignore", 1)
+	if got := read(); !strings.Contains(got, "no_scope") {
+		t.Errorf("a client that declares no roots is served: %.200s", got)
+	}
+	replace(t, file, strings.Replace(wider, "require", "narrow", 1))
+	p.said("widened roots.mode: narrow, was require — waits for: rootbound config apply", 1)
+	accept(t, p, state, file, "roots.mode")
+	p.said("was read again: roots.mode is narrow, was require", 1)
+	p.said("was read again: limits.text is 2 MiB, was 1 KiB", 1)
+	p.said("was read again: undo.max_size is 0, was 256 MiB", 1)
+	if got := p.answer("write_file", write); !strings.Contains(got, "wrote to") || kept() != 1 {
+		t.Errorf("what was replaced is kept still: %s", got)
+	}
+}

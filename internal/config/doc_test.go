@@ -64,9 +64,9 @@ func TestConfigDoc(t *testing.T) {
 		"`rootbound init DIR…` writes one with every setting as a comment; `rootbound config check` names every mistake with its line;\n" +
 		"`rootbound config show --origin` says where each value came from. A [JSON Schema](../schema/rootbound.config.v1.json) serves editors\n" +
 		"(`rootbound config schema` prints it).\n\n```yaml\n" +
-		example + "```\n\n## Settings\n\n| key | flag | environment | default | what it says | [waits](#what-was-accepted) |\n|---|---|---|---|---|---|\n")
+		example + "```\n\n## Settings\n\n| key | flag | environment | default | what it says | [waits](#what-was-accepted) | [counts](#what-a-running-server-takes) |\n|---|---|---|---|---|---|---|\n")
 	for _, s := range Settings() {
-		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s |\n", s.Key, code(s.Flag, "--"), s.Env, code(s.Default, ""), s.Help, waits(s))
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s | %s | %s | %s |\n", s.Key, code(s.Flag, "--"), s.Env, code(s.Default, ""), s.Help, waits(s), counts(s))
 	}
 	b.WriteString(`
 ## Projects
@@ -121,6 +121,20 @@ func code(s, before string) string {
 		return "–"
 	}
 	return "`" + before + s + "`"
+}
+
+// counts says when a changed setting is in force.
+func counts(s Setting) string {
+	switch {
+	case s.Live == nil:
+		return "next start"
+	case s.shape.Kind == ShapeWord && slices.ContainsFunc(s.shape.Words, func(w string) bool { return !s.Live("", w, false) }):
+		w := s.shape.Words[slices.IndexFunc(s.shape.Words, func(w string) bool { return !s.Live("", w, false) })]
+		return "at once; `" + w + "` at the next start"
+	case s.shape.Kind == ShapeSize && !s.Live("0", "1", true):
+		return "at once; confined, from `0`: next start"
+	}
+	return "at once"
 }
 
 // waits says which change of a setting waits until it is accepted.

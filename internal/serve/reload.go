@@ -10,7 +10,7 @@ import (
 // nothing has changed. What Use chose stays chosen, and clients hear of other ids as with Use. Where the client's roots are
 // the only grant (mode client) there is nothing to put a project into. Safe for concurrent use.
 func (s *Service) Reload(projects []rootbound.Project) error {
-	if s.mode == authority.Client {
+	if s.means() == authority.Client {
 		if len(projects) == 0 {
 			return nil
 		}

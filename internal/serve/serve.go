@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,14 +69,17 @@ type Options struct {
 // Service is a server that is ready to be connected. Safe for concurrent use.
 type Service struct {
 	ceiling *authority.Ceiling
-	mode    authority.Mode // as asked for; Client only if it was
+	mode    atomic.Value // authority.Mode as asked for; Client only if it was
+	guard   *guard.Guard
 	scope   *mcpscope.Scope
 	mcp     *mcp.Server
 	sink    decision.Sink
 	warn    func(string)
 	valve   valve
 	tools   mcpfs.Tools
-	relist  func()
+	relist  func() // clients are to ask for the tools again
+	added   *mcpfs.Added
+	limit   func(text, blob, list int) // of resources
 	kept    *cache.Cache
 	hub     *subscribe.Hub
 	unwatch func()
@@ -105,12 +109,14 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{ceiling: ceiling, mode: o.Mode, sink: o.Sink, warn: o.Warn, tools: o.Tools}
+	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn, tools: o.Tools}
+	s.mode.Store(o.Mode)
 	door := o.door()
 	door.Alert = func(authority string, denials int) {
 		o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
 	}
 	g := guard.New(door)
+	s.guard = g
 	if o.Cache >= 0 {
 		s.kept = cache.New(cache.Options{Bytes: o.Cache})
 	}
@@ -126,8 +132,8 @@ func New(o Options) (*Service, error) {
 			if r, ok := resource.Request(req); ok {
 				return g.Precheck(c, r, true)
 			}
-			if r, ok := o.Tools.Request(req); ok && o.Mode != authority.Client { // without a ceiling there is nothing to check against
-				return mcpfs.Advise(g.Precheck(c, r, o.Mode != authority.Ignore), o.Tools)
+			if r, ok := o.Tools.Request(req); ok && s.means() != authority.Client { // without a ceiling there is nothing to check against
+				return mcpfs.Advise(g.Precheck(c, r, s.means() != authority.Ignore), o.Tools)
 			}
 			return nil
 		},
@@ -159,8 +165,9 @@ func New(o Options) (*Service, error) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	s.relist = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept})
-	resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListOn: o.Tools.ListOn})
+	s.added = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept})
+	s.relist = s.added.Changed
+	s.limit = resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListOn: o.Tools.ListOn})
 	s.hub.Add(s.mcp, g, s.scope)
 	s.mcp.AddReceivingMiddleware(undeclared)
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.

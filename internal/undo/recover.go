@@ -114,7 +114,7 @@ func (s *Store) recoverOne(ctx context.Context, name string, projects []rootboun
 	for i := range slices.Backward(r.Entries) {
 		b.entry(ctx, &r.Entries[i])
 	}
-	if b.wait && b.s.opt.Now().Sub(timeOf(r.ID)) < b.s.opt.Keep {
+	if b.wait && b.s.opt.Now().Sub(timeOf(r.ID)) < b.s.bound.Load().Keep {
 		return b.notes // what is not there now may be at the next start
 	}
 	if len(b.notes) == 0 {

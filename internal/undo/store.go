@@ -22,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -46,12 +47,13 @@ type Options struct {
 
 // Store is one user's store, shared with this user's other processes. Safe for concurrent use.
 type Store struct {
-	opt  Options
-	dir  string
-	key  []byte
-	boot string
-	root *beneath.Root
-	data *beneath.Object
+	opt   Options
+	bound atomic.Pointer[Options] // MaxSize, Keep and Entries
+	dir   string
+	key   []byte
+	boot  string
+	root  *beneath.Root
+	data  *beneath.Object
 
 	mu    sync.Mutex
 	items []item // of done, oldest first, as last read
@@ -70,19 +72,11 @@ type item struct {
 
 // Open opens or makes the store in the state directory.
 func Open(d *state.Dir, o Options) (*Store, error) {
-	if o.MaxSize <= 0 {
-		o.MaxSize = DefaultMaxSize
-	}
-	if o.Keep <= 0 {
-		o.Keep = DefaultKeep
-	}
-	if o.Entries <= 0 {
-		o.Entries = DefaultEntries
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	s := &Store{opt: o, boot: state.BootID()}
+	s.limit(o)
 	var err error
 	if s.key, err = d.Key("undo"); err != nil {
 		return nil, err
@@ -104,6 +98,29 @@ func Open(d *state.Dir, o Options) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Store) limit(o Options) {
+	if o.MaxSize <= 0 {
+		o.MaxSize = DefaultMaxSize
+	}
+	if o.Keep <= 0 {
+		o.Keep = DefaultKeep
+	}
+	if o.Entries <= 0 {
+		o.Entries = DefaultEntries
+	}
+	s.bound.Store(&o)
+}
+
+// Tune sets other values of Options.MaxSize, Keep and Entries. What they have no room for is dropped now, or with the next
+// change if it cannot be. Safe for concurrent use.
+func (s *Store) Tune(o Options) {
+	was := *s.bound.Load()
+	s.limit(o)
+	if now := s.bound.Load(); now.MaxSize < was.MaxSize || now.Keep < was.Keep || now.Entries < was.Entries {
+		_ = s.room(0)
+	}
 }
 
 // Close gives the store up. Changes that are happening must have ended.
@@ -169,9 +186,10 @@ func (s *Store) touched() {
 
 // room drops what is too old, and the oldest until need more bytes and one more change fit. limit_reached: they never do.
 func (s *Store) room(need int64) error {
-	if need > s.opt.MaxSize {
+	bound := s.bound.Load()
+	if need > bound.MaxSize {
 		return &rootbound.Error{Reason: rootbound.LimitReached,
-			Detail: fmt.Sprintf("what is replaced or deleted holds %d bytes, and %d are kept for undo at most", need, s.opt.MaxSize),
+			Detail: fmt.Sprintf("what is replaced or deleted holds %d bytes, and %d are kept for undo at most", need, bound.MaxSize),
 			Next:   "Change or delete less at once; the operator can raise undo.max_size, or set it to 0 so that nothing is kept."}
 	}
 	s.mu.Lock()
@@ -179,10 +197,10 @@ func (s *Store) room(need int64) error {
 	if err := s.refresh(false); err != nil {
 		return unwritable(err)
 	}
-	oldest := s.opt.Now().Add(-s.opt.Keep)
+	oldest := s.opt.Now().Add(-bound.Keep)
 	for len(s.items) > 0 {
 		it := s.items[0]
-		if s.total+need <= s.opt.MaxSize && len(s.items) < s.opt.Entries && timeOf(it.id).After(oldest) {
+		if s.total+need <= bound.MaxSize && len(s.items) < bound.Entries && timeOf(it.id).After(oldest) {
 			break
 		}
 		s.forget(it)

@@ -63,8 +63,8 @@ func (r *resources) page(all []*mcp.Resource, after string) (page []*mcp.Resourc
 		}
 	}
 	page = all[from:]
-	if len(page) > r.List {
-		page = page[:r.List:r.List]
+	if most := r.limits.Load().list; len(page) > most {
+		page = page[:most:most]
 		next = cursors().At(page[len(page)-1].URI)
 	}
 	return page, next, nil

@@ -52,25 +52,26 @@ func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mc
 
 // file sends text as text and everything else as a blob; what a file is, its bytes say, and its name only what kind of it.
 func (r *resources) file(ctx context.Context, on *guard.Target) (*mcp.ResourceContents, error) {
-	info := on.Info()
-	if info.Size > int64(max(r.Text, r.Blob)) {
+	info, bound := on.Info(), r.limits.Load()
+	most := int64(max(bound.text, bound.blob))
+	if info.Size > most {
 		isText, err := begins(on)
 		if err != nil {
 			return nil, err
 		}
-		return nil, r.tooLong(info.Size, isText)
+		return nil, r.tooLong(bound, info.Size, isText)
 	}
-	m, err := fileop.ReadMedia(ctx, on, info, on.Path(), int64(max(r.Text, r.Blob)))
+	m, err := fileop.ReadMedia(ctx, on, info, on.Path(), most)
 	if rootbound.ReasonOf(err) == rootbound.TooLarge { // it grew
-		return nil, r.tooLong(int64(max(r.Text, r.Blob))+1, false)
+		return nil, r.tooLong(bound, most+1, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	c := &mcp.ResourceContents{MIMEType: m.MIME, Meta: mcp.Meta{VersionKey: m.Version}}
 	isText := text.Check(m.Data, 0) == nil
-	if limit := map[bool]int{true: r.Text, false: r.Blob}[isText]; len(m.Data) > limit {
-		return nil, r.tooLong(int64(len(m.Data)), isText)
+	if limit := map[bool]int{true: bound.text, false: bound.blob}[isText]; len(m.Data) > limit {
+		return nil, r.tooLong(bound, int64(len(m.Data)), isText)
 	}
 	if !isText {
 		c.Blob = m.Data
@@ -95,11 +96,11 @@ func begins(on *guard.Target) (bool, error) {
 var errTooLong = errors.New("too long to be sent")
 
 // tooLong refuses a file that is too long to be sent.
-func (r *resources) tooLong(size int64, isText bool) error {
-	e := &rootbound.Error{Reason: rootbound.TooLarge, Err: errTooLong, Detail: fmt.Sprintf("%d bytes, the limit of a resource is %d", size, r.Blob),
+func (r *resources) tooLong(bound *limits, size int64, isText bool) error {
+	e := &rootbound.Error{Reason: rootbound.TooLarge, Err: errTooLong, Detail: fmt.Sprintf("%d bytes, the limit of a resource is %d", size, bound.blob),
 		Next: "Use a smaller file; the operator can raise limits.media."}
 	if isText {
-		e.Detail = fmt.Sprintf("%d bytes, the limit of a text resource is %d", size, r.Text)
+		e.Detail = fmt.Sprintf("%d bytes, the limit of a text resource is %d", size, bound.text)
 		if e.Next = "Read it in parts."; r.ReadTool != "" {
 			e.Next = "Read it in parts with the tool " + r.ReadTool + "."
 		}
@@ -109,7 +110,8 @@ func (r *resources) tooLong(size int64, isText bool) error {
 
 // directory lists what is in a directory. The entries carry URIs of their own, so that nobody has to encode a name.
 func (r *resources) directory(ctx context.Context, on *guard.Target, g guard.Request) (*mcp.ResourceContents, error) {
-	l, err := fileop.List(ctx, on, fileop.ListOptions{Limit: r.List, Details: true})
+	bound := r.limits.Load()
+	l, err := fileop.List(ctx, on, fileop.ListOptions{Limit: bound.list, Details: true})
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +123,7 @@ func (r *resources) directory(ctx context.Context, on *guard.Target, g guard.Req
 	b = wire.AppendJSON(append(b, `,"path":`...), rootbound.Listed(g.Path))
 	b = append(b, `,"entries":[`...)
 	for i, it := range l.Items {
-		if len(b) > r.Text {
+		if len(b) > bound.text {
 			l.Truncated, l.Next = true, l.Items[i-1].Name
 			break
 		}

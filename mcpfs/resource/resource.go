@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,24 +36,36 @@ type Options struct {
 // Call it before the scope's middleware is added, which must stay outermost. The scope is to be told what
 // calls need: Need for resources/read is mcpscope.Scoped where Ours says so. ServerOptions should declare the
 // capabilities resources and completions, and set SetCacheable to 0 and "private".
-func Add(server *mcp.Server, o Options) {
-	for p, standard := range map[*int]int{&o.Text: 1 << 20, &o.Blob: 4 << 20, &o.List: 1000} {
-		if *p <= 0 {
-			*p = standard
-		}
-	}
+//
+// limit sets other values of Text, Blob and List, for the requests that come from now on. Safe for concurrent use.
+func Add(server *mcp.Server, o Options) (limit func(text, blob, list int)) {
 	r := &resources{Options: o, complete: new(mcp.ReadResourceResult)}
+	limit = func(text, blob, list int) {
+		r.limits.Store(&limits{or(text, 1<<20), or(blob, 4<<20), or(list, 1000)})
+	}
+	limit(o.Text, o.Blob, o.List)
 	_ = json.Unmarshal([]byte(`{"resultType":"complete"}`), r.complete) // the field is unexported; what is written here is decoded
 	server.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: "path", Title: "A file or directory of a project", URITemplate: Template,
 		Description: "project is the id of a project. path is relative to it, with / between names, percent-encoded once; empty for the project itself. A directory reads as a JSON listing.",
 	}, r.read)
 	server.AddReceivingMiddleware(r.middleware)
+	return limit
 }
+
+func or(n, standard int) int {
+	if n <= 0 {
+		return standard
+	}
+	return n
+}
+
+type limits struct{ text, blob, list int }
 
 // resources is what all handlers share. Safe for concurrent use.
 type resources struct {
 	Options
+	limits   atomic.Pointer[limits]
 	complete *mcp.ReadResourceResult // the empty result of 2026-07-28
 }
 

@@ -3,6 +3,7 @@ package subscribe
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,6 +36,7 @@ type Options struct {
 // Hub keeps the subscriptions of one server. Safe for concurrent use.
 type Hub struct {
 	opt   Options
+	most  atomic.Int64 // subscriptions of one session or listen
 	guard *guard.Guard
 	scope *mcpscope.Scope
 	tap   tap
@@ -48,13 +50,20 @@ type Hub struct {
 
 // New makes a Hub. Give its Mark and Drop to the scope, then Add it to the server.
 func New(o Options) *Hub {
-	if o.Subscriptions <= 0 {
-		o.Subscriptions = 1000
-	}
 	if o.Listens <= 0 {
 		o.Listens = 100
 	}
-	return &Hub{opt: o, groups: map[string]*group{}, sessions: map[*mcp.ServerSession]*stream{}}
+	h := &Hub{opt: o, groups: map[string]*group{}, sessions: map[*mcp.ServerSession]*stream{}}
+	h.Limit(o.Subscriptions)
+	return h
+}
+
+// Limit sets another Options.Subscriptions, 0 for the default. What is subscribed to already stays. Safe for concurrent use.
+func (h *Hub) Limit(subscriptions int) {
+	if subscriptions <= 0 {
+		subscriptions = 1000
+	}
+	h.most.Store(int64(subscriptions))
 }
 
 // Add puts the handlers on the server. Call it before the scope's middleware is added, which must stay outermost. The

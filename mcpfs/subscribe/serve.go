@@ -288,7 +288,7 @@ func (st *stream) full() error {
 		what = "listen"
 	}
 	return &rootbound.Error{
-		Reason: rootbound.LimitReached, Detail: fmt.Sprintf("one %s has %d subscriptions at most", what, st.hub.opt.Subscriptions),
+		Reason: rootbound.LimitReached, Detail: fmt.Sprintf("one %s has %d subscriptions at most", what, st.hub.most.Load()),
 		Next: "Unsubscribe from what is no longer needed, or subscribe to a directory: it is told of what is below it.",
 	}
 }

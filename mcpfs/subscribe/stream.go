@@ -114,7 +114,7 @@ func (st *stream) put(s, instead *subscription) (old *subscription, err error) {
 		return nil, errLeft
 	case st.other(s.project, s.path, s.uri):
 		return nil, st.twice()
-	case old == nil && len(st.subs) >= st.hub.opt.Subscriptions:
+	case old == nil && len(st.subs) >= int(st.hub.most.Load()):
 		return nil, st.full()
 	}
 	st.subs[s.uri] = s
@@ -140,7 +140,7 @@ func (st *stream) spelled(project rootbound.RootID, at, uri string) bool {
 func (st *stream) room(uri string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.subs[uri] != nil || len(st.subs) < st.hub.opt.Subscriptions
+	return st.subs[uri] != nil || len(st.subs) < int(st.hub.most.Load())
 }
 
 // remove drops the subscription to a URI, if there is one.

@@ -97,15 +97,22 @@ func (f *Flags) options(c *config.Config) serve.Options {
 	if c.Tools == mcpfs.Project.String() {
 		tools = mcpfs.Project
 	}
-	return serve.Options{
+	o := serve.Options{
 		Version:  Version(),
-		Projects: c.Projects, AcceptRetarget: f.acceptRetarget,
-		Mode: authority.Mode(c.Roots.Mode), RootsTimeout: c.Roots.Timeout, EmptyIsCeiling: c.Roots.OnEmpty == "ceiling",
-		NeverAskModern: c.Roots.AskModern == "never", AllowWide: c.Roots.AllowWide, ClientProject: c.Client,
-		Tools: tools, Relative: c.Relative, FSTimeout: c.FSTimeout, NoSlow: c.NoSlow,
-		Limits:    mcpfs.Limits{Text: number(c.Limits.Text), Media: number(c.Limits.Media), Tree: c.Limits.Tree, List: c.Limits.List, Hits: c.Limits.Search, Edit: number(c.Limits.Edit), SearchBytes: c.Limits.SearchBytes, SearchFiles: c.Limits.SearchFiles, SearchTime: c.Limits.SearchTime},
-		TreeLimit: c.Limits.Trees, Subscriptions: c.Limits.Subscriptions,
+		Projects: c.Projects, AcceptRetarget: f.acceptRetarget, ClientProject: c.Client,
+		Tools: tools,
 	}
+	live(c, &o)
+	return o
+}
+
+// live fills in what serve.Service.Tune takes, but for Keep.
+func live(c *config.Config, o *serve.Options) {
+	o.Mode, o.RootsTimeout, o.EmptyIsCeiling = authority.Mode(c.Roots.Mode), c.Roots.Timeout, c.Roots.OnEmpty == "ceiling"
+	o.NeverAskModern, o.AllowWide = c.Roots.AskModern == "never", c.Roots.AllowWide
+	o.Relative, o.FSTimeout, o.NoSlow = c.Relative, c.FSTimeout, c.NoSlow
+	o.TreeLimit, o.Subscriptions = c.Limits.Trees, c.Limits.Subscriptions
+	o.Limits = mcpfs.Limits{Text: number(c.Limits.Text), Media: number(c.Limits.Media), Tree: c.Limits.Tree, List: c.Limits.List, Hits: c.Limits.Search, Edit: number(c.Limits.Edit), SearchBytes: c.Limits.SearchBytes, SearchFiles: c.Limits.SearchFiles, SearchTime: c.Limits.SearchTime}
 }
 
 func number(n int64) int { return int(min(n, 1<<31-1)) }

@@ -11,7 +11,9 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/sandbox"
+	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/internal/state"
 	"github.com/rootbound/rootbound/internal/undo"
 )
@@ -22,7 +24,26 @@ type House struct {
 	Own     *state.Own
 	locks   *state.Locks
 	journal *state.Journal
+	log     *decision.JSONL
 	Undo    *undo.Store
+}
+
+// Tune puts the settings of a configuration in force that a running server can change.
+func (h *House) Tune(c *config.Config, service *serve.Service) error {
+	var o serve.Options
+	live(c, &o)
+	if h.Undo != nil {
+		h.Undo.Tune(undo.Options{MaxSize: c.Undo.MaxSize, Keep: c.Undo.Keep, Entries: c.Undo.Entries})
+		if c.Undo.MaxSize > 0 {
+			o.Keep = h.Undo
+		}
+	}
+	if h.log != nil {
+		if err := h.log.Tune(decision.Durability(c.Audit.Fsync), c.Audit.MaxSize, c.Audit.Keep); err != nil {
+			return err
+		}
+	}
+	return service.Tune(o)
 }
 
 // Furnish opens it and puts it into the options. A server without a state directory still serves: its changes are then
@@ -91,7 +112,7 @@ func (s *Settings) audit(w World, h *House, dir *state.Dir) error {
 	if err != nil {
 		return Failed("the audit log cannot be opened: %s", rootbound.Clean(err.Error()))
 	}
-	s.Options.Sink = log
+	s.Options.Sink, h.log = log, log
 	h.Own.AddLog(s.Audit.Path)
 	if s.Audit.Paths != "hash" {
 		return nil

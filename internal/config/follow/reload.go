@@ -19,6 +19,8 @@ import (
 type Reloader struct {
 	in       config.Input
 	started  *config.Config
+	taken    *config.Config // in force
+	confined bool
 	accepted []byte        // what was accepted when the last configuration was taken
 	floor    held.Scope    // in force
 	fixed    []config.Base // what the process can never get over
@@ -28,7 +30,7 @@ type Reloader struct {
 // NewReloader begins with what a server was started with. confined: the system holds the process inside the directories
 // and rights it had then, so that more of them takes a restart whatever was accepted.
 func NewReloader(in config.Input, started *config.Config, confined bool) (*Reloader, error) {
-	r := &Reloader{in: in, started: started, floor: started.InForce(), said: map[string]bool{}}
+	r := &Reloader{in: in, started: started, taken: started, confined: confined, floor: started.InForce(), said: map[string]bool{}}
 	if r.in.Env == "" {
 		r.in.Env = started.Environment
 	}
@@ -60,7 +62,8 @@ func reach(s held.Scope) held.Scope {
 }
 
 // Next reads everything anew. The lines are for stderr and none comes twice in a row; an error means that what is in force
-// stays so. The configuration counts when Took was told.
+// stays so. A setting that this process cannot change has the value that is in force. The configuration counts when
+// Took was told.
 func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
 	raw, err := r.read(config.Name(r.started.File))
 	if err != nil {
@@ -82,7 +85,16 @@ func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
 		}
 		said := was.Of(r.in.Env)
 		in.Instead = &said
-		c, warnings, err = config.Load(in)
+		if c, warnings, err = config.Load(in); err != nil {
+			return nil, nil, err
+		}
+		for _, s := range config.Settings() { // what nobody has to accept is not in there
+			if s.Free {
+				if c, err = s.Keep(c, r.taken); err != nil {
+					return nil, nil, err
+				}
+			}
+		}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -101,12 +113,27 @@ func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
 		say("Notice: the configuration " + w.String())
 	}
 	for _, s := range config.Settings() {
-		if v := s.Show(c); v != s.Show(r.started) {
-			say("Notice: the configuration sets " + s.Key + " to " + rootbound.Clean(v) + " — counts from the next start of the server")
+		v, at := s.Show(c), s.Show(r.taken)
+		if v == at || s.Live != nil && s.Live(at, v, r.confined) {
+			continue
+		}
+		say("Notice: the configuration sets " + s.Key + " to " + rootbound.Clean(v) + " — counts from the next start of the server")
+		if c, err = s.Keep(c, r.taken); err != nil {
+			return nil, nil, err
 		}
 	}
 	r.said = now
 	return c, lines, nil
+}
+
+// Widens reports whether a setting of c lets more be touched than what is in force: that of projects is another matter.
+func (r *Reloader) Widens(c *config.Config) bool {
+	for _, change := range config.Table().Compare(r.floor, c.InForce()) {
+		if change.Project == "" && change.Wider() {
+			return true
+		}
+	}
+	return false
 }
 
 // Applied reports whether a person accepted another scope between what is in force and c.
@@ -115,11 +142,16 @@ func (r *Reloader) Applied(c *config.Config) bool { return !bytes.Equal(c.HeldTo
 // Took says that a configuration of Next is in force. The lines tell what it changed.
 func (r *Reloader) Took(c *config.Config) (lines []string) {
 	for _, change := range config.Table().Compare(r.floor, c.InForce()) {
-		if change.Project != "" { // settings count from the next start
+		if change.Project != "" {
 			lines = append(lines, "Notice: the configuration was read again: "+change.String())
 		}
 	}
-	r.floor, r.accepted = c.InForce(), c.HeldTo()
+	for _, s := range config.Settings() { // by what counts, after flags and variables
+		if is, was := s.Show(c), s.Show(r.taken); is != was {
+			lines = append(lines, "Notice: the configuration was read again: "+s.Key+" is "+rootbound.Clean(is)+", was "+rootbound.Clean(was))
+		}
+	}
+	r.floor, r.accepted, r.taken = c.InForce(), c.HeldTo(), c
 	return lines
 }
 

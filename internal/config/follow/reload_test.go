@@ -390,12 +390,92 @@ func TestReloaderSays(t *testing.T) {
 	next("projects: [{dir: p}]\n")
 	wider := "relative: first\nprojects: [{dir: p, rights: rw}, {dir: q}]\n"
 	next(wider, "Notice: the configuration widened project p: rights rw, were ro — waits for: rootbound config apply",
-		"Notice: the configuration added project q:", "Notice: the configuration sets relative to first — counts from the next start")
+		"Notice: the configuration added project q:", "Notice: the configuration was read again: relative is first, was unique")
 	next(wider)
-	next("projects: [{dir: p, deny: x}]\n", "Notice: the configuration was read again: narrowed project p: denies \"x\"")
-	next("projects: [{dir: p}]\n", "Notice: the configuration widened project p: no longer denies \"x\" — waits for: rootbound config apply")
+	next("relative: first\nprojects: [{dir: p, deny: x}]\n", "Notice: the configuration was read again: narrowed project p: denies \"x\"")
+	next("relative: first\nprojects: [{dir: p}]\n", "Notice: the configuration widened project p: no longer denies \"x\" — waits for: rootbound config apply")
 	if c, _, _ := r.Next(); len(c.Projects[0].Deny) != 1 {
 		t.Error("what was narrowed came back by itself")
+	}
+
+	// Settings: what narrows counts at once, what would let more be touched waits, and what only a start can take says so.
+	p := "relative: first\nprojects: [{dir: p, deny: x}]\n"
+	next(p+"limits: {text: 1 KiB}\ntools: classic\naudit: {path: log}\n", "Notice: the configuration changed audit.path: log, was not set — waits for: rootbound config apply",
+		"Notice: the configuration sets tools to classic — counts from the next start", "Notice: the configuration was read again: limits.text is 1 KiB, was 1 MiB")
+	next(p+"limits: {text: 2 KiB}\naudit: {fsync: always}\n", "Notice: the configuration widened limits.text: 2 KiB, was 1 KiB — waits for: rootbound config apply",
+		"Notice: the configuration was read again: audit.fsync is always, was mutations")
+	c, _, err = r.Next()
+	if err != nil || c.Limits.Text != 1<<10 || c.Tools != "project" || c.Audit.Path != "" || c.Audit.Fsync != "always" {
+		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// TestEverySettingIsTakenOrNamed: whatever changes while a server runs is in force afterwards, or has the value of the start and
+// a line that names it.
+func TestEverySettingIsTakenOrNamed(t *testing.T) {
+	other := map[string]string{"tools": "classic", "relative": "first", "roots.mode": "require", "roots.on_empty": "ceiling", "roots.ask_modern": "never",
+		"audit.path": "log", "audit.fsync": "always", "audit.paths": "hash", "confine": "require"}
+	for _, s := range config.Settings() {
+		t.Run(s.Key, func(t *testing.T) {
+			dir := tree(t, "p")
+			const projects = "projects: [{dir: p}]\n"
+			file := write(t, dir+"/c.yaml", projects)
+			in := config.Input{File: file, Getenv: env(), Cwd: dir}
+			started, _, err := config.Load(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value := other[s.Key]
+			switch s.Shape().Kind {
+			case config.ShapeSwitch:
+				value = "true"
+			case config.ShapeCount:
+				value = "7"
+			case config.ShapeSize:
+				value = "7 KiB"
+			case config.ShapeSpan:
+				value = "1m7s"
+			}
+			top, key, nested := strings.Cut(s.Key, ".")
+			line := fmt.Sprintf("%s: %s\n", top, value)
+			if nested {
+				line = fmt.Sprintf("%s: {%s: %s}\n", top, key, value)
+			}
+			var stored []byte
+			in.Accepted = func(string) ([]byte, error) {
+				if stored == nil {
+					return nil, fs.ErrNotExist
+				}
+				return stored, nil
+			}
+			r, err := NewReloader(in, started, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, file, projects+line)
+			said, _, err := config.Load(config.Input{File: file, Getenv: env(), Cwd: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if stored, err = said.Accept(time.Unix(1, 0)); err != nil {
+				t.Fatal(err)
+			}
+			c, lines, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, r.Took(c)...)
+			late := "Notice: the configuration sets " + s.Key + " to " + s.Show(said) + " — counts from the next start of the server"
+			now := "Notice: the configuration was read again: " + s.Key + " is " + s.Show(said) + ", was " + s.Show(started)
+			switch {
+			case s.Show(said) == s.Show(started):
+				t.Fatalf("the test changes nothing: %s", line)
+			case s.Live == nil && (s.Show(c) != s.Show(started) || len(lines) != 1 || lines[0] != late):
+				t.Errorf("%s: %q, want %q", s.Show(c), lines, late)
+			case s.Live != nil && (s.Show(c) != s.Show(said) || len(lines) != 1 || lines[0] != now):
+				t.Errorf("%s: %q, want %q", s.Show(c), lines, now)
+			}
+		})
 	}
 }
 
