@@ -76,7 +76,9 @@ func TestTune(t *testing.T) {
 		}
 	}
 	long := map[string]any{"path": filepath.Join(dir, "long")}
-	tree := func() string { return call("delete_file", map[string]any{"path": filepath.Join(dir, "d"), "recursive": true}) }
+	tree := func() string {
+		return call("delete_file", map[string]any{"path": filepath.Join(dir, "d"), "recursive": true})
+	}
 	resource := func() error {
 		_, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "rootbound://p/long"})
 		return err
