@@ -151,6 +151,10 @@ func stormTime(t *testing.T) time.Duration {
 	return 1500 * time.Millisecond
 }
 
+// served are the operations that this room has; copies, deletions of trees and appending are built on them elsewhere, and a
+// call that the victim does not know counts for nothing.
+var served = []storm.Op{storm.Read, storm.Read, storm.Read, storm.Read, storm.Write, storm.Create, storm.Edit, storm.Mkdir, storm.Move, storm.List, storm.Stat, storm.Tree}
+
 // TestStorm is G01 and G02 for this room alone: nothing outside is read or written, on either resolver, with the root's
 // own name exchanged too. That the same storm makes a path-based guard leak is shown in internal/storm.
 func TestStorm(t *testing.T) {
@@ -163,7 +167,7 @@ func TestStorm(t *testing.T) {
 		s := NewSet([]Member{{Root: r}}, nil)
 		s.walkOnly = walkOnly
 		before := openFDs(t)
-		long := storm.Storm{World: w, Victim: victim{s}, For: stormTime(t), SwapRoot: true, Hides: true}
+		long := storm.Storm{World: w, Victim: victim{s}, For: stormTime(t), SwapRoot: true, Hides: true, Only: served}
 		if os.Getenv("RB_LONG") != "" { // a million calls, half of them on each resolver
 			long.For, long.Calls = 20*time.Minute, 500_000
 		}
