@@ -104,6 +104,7 @@ var callLine = regexp.MustCompile(`^(\w+)\((.*)\) += (\S+)`)
 func Trace(t *testing.T, child *exec.Cmd) (calls []Call) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")
+	mayTrace(t)
 	// A file for each thread: in a common one a call that another thread interrupts is split over two lines.
 	c := strace(t, child, "-ff", "-s", "64", "-e", "trace="+strings.Join(changing, ","), "-o", out)
 	if msg, err := c.CombinedOutput(); err != nil {
@@ -157,6 +158,7 @@ func Kill(t *testing.T, child *exec.Cmd, at Call) bool {
 // Failing is the child with the nth call of that name failed by errno, as in "EIO".
 func Failing(t *testing.T, child *exec.Cmd, call string, nth int, errno string) *exec.Cmd {
 	t.Helper()
+	mayTrace(t)
 	return inject(t, child, call, fmt.Sprintf("error=%s:when=%d", errno, nth))
 }
 
@@ -165,16 +167,20 @@ func inject(t *testing.T, child *exec.Cmd, call, what string) *exec.Cmd {
 	return strace(t, child, "-f", "-o", os.DevNull, "-e", "trace="+call, "-e", "inject="+call+":"+what)
 }
 
-func strace(t *testing.T, child *exec.Cmd, flags ...string) *exec.Cmd {
+// mayTrace skips the test where nothing can be traced. Kill does not ask again: it comes after a Trace.
+func mayTrace(t *testing.T) {
 	t.Helper()
-	path, err := exec.LookPath("strace")
-	if err != nil {
+	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("environment: strace is not installed (Debian package strace)")
 	}
-	if out, err := exec.Command(path, "-qq", "-e", "trace=fsync", "/bin/true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("strace", "-qq", "-e", "trace=fsync", "/bin/true").CombinedOutput(); err != nil {
 		t.Skipf("environment: strace may not trace here: %s", out)
 	}
-	c := exec.Command(path, append(append([]string{"-qq"}, flags...), child.Args...)...)
+}
+
+func strace(t *testing.T, child *exec.Cmd, flags ...string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command("strace", append(append([]string{"-qq"}, flags...), child.Args...)...)
 	c.Env, c.Dir, c.Stdout, c.Stderr = child.Env, child.Dir, child.Stdout, child.Stderr
 	return c
 }

@@ -20,11 +20,19 @@ import (
 
 func init() { rig.FirstThread() }
 
-// TestMain applies, in a child of the tests below, one patch: told are the directory that holds the project and the state
-// directory.
+// TestMain makes, in a child of the tests below, one change: told are the directory that holds the project, the state
+// directory and, but for a patch, the change and the directory of a second project.
 func TestMain(m *testing.M) {
 	if told := rig.Told(); told != nil {
-		err := child(told[0], told[1])
+		work := func(ctx context.Context, h *house) error {
+			_, err := patch.Apply(ctx, h.g, "p", change(), nil)
+			return err
+		}
+		second := ""
+		if len(told) > 2 {
+			work, second = single(told[2]), told[3]
+		}
+		err := child(told[0], told[1], second, work)
 		if err == nil {
 			fmt.Println("applied")
 		}
@@ -33,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func child(tmp, stateDir string) error {
+func child(tmp, stateDir, second string, work func(context.Context, *house) error) error {
 	h, err := furnish(tmp, stateDir, Options{})
 	if err != nil {
 		return err
@@ -47,13 +55,14 @@ func child(tmp, stateDir string) error {
 		return err
 	}
 	h.g = guard.New(guard.Options{Keep: h.s, Locks: h.locks, Journal: journal})
+	h.add(second)
 	ctx, done, err := h.enter()
 	if err != nil {
 		return err
 	}
 	defer done()
 	rig.Begin()
-	_, err = patch.Apply(ctx, h.g, "p", change(), nil)
+	err = work(ctx, h)
 	rig.End()
 	return err
 }
@@ -78,12 +87,19 @@ func project(t testing.TB, dir string) {
 // restart is what a server does at its start: roll back, then remove temporary files.
 func restart(t *testing.T, tmp, stateDir string) (h *house, notes []string) {
 	t.Helper()
+	return recovered(t, tmp, stateDir, "")
+}
+
+// recovered is restart with a second project.
+func recovered(t *testing.T, tmp, stateDir, second string) (h *house, notes []string) {
+	t.Helper()
 	// Two hours later, so that what was cut short in the store is no longer taken for what is being made.
 	h, err := furnish(tmp, stateDir, Options{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { h.s.Close(); h.locks.Close() })
+	h.add(second)
 	notes = h.s.Recover(t.Context(), h.projects, h.locks)
 	d, err := state.Open(stateEnv(h.state))
 	if err != nil {

@@ -90,6 +90,15 @@ func furnish(tmp, stateDir string, o Options) (*house, error) {
 	return h, nil
 }
 
+// add grants a second project, on another file system perhaps; "": none.
+func (h *house) add(dir string) {
+	if dir == "" {
+		return
+	}
+	h.projects[0].MovesAcross, h.projects[0].CopyAcross = true, true
+	h.projects = append(h.projects, rootbound.Project{ID: "q", Dir: dir, Rights: rootbound.Full, MovesAcross: true, CopyAcross: true})
+}
+
 func stateEnv(dir string) func(string) string {
 	return func(name string) string {
 		if name == "ROOTBOUND_STATE_DIR" {
