@@ -16,7 +16,7 @@ var passed = []string{"PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL"
 
 // options say how the server is started in a world.
 func (r *suite) options(w *truth.World, dirs *[]string, era string) (wire.Options, error) {
-	argv, err := arguments(r.server.Command, dirs)
+	argv, err := arguments(found(r.server.Command), dirs)
 	if err != nil {
 		return wire.Options{}, &unfit{err.Error()}
 	}

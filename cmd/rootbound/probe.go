@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/probe"
 	"github.com/rootbound/rootbound/probe/profile"
@@ -55,7 +57,7 @@ server could not be probed at all.`,
 	}
 	f := c.Flags()
 	f.StringVar(&a.format, "format", "table", "table, json, junit, sarif, markdown or html")
-	f.StringVar(&a.output, "output", "", "write the report to a file; the live table then stays alone on the terminal")
+	f.StringVar(&a.output, "output", "", "write the report to a file; the terminal then shows the live table and the sum")
 	f.BoolVar(&a.compare, "compare", false, "start nothing: show the given JSON reports beside each other")
 	f.StringVar(&a.server.URL, "http", "", "the server speaks Streamable HTTP at this URL; {port} becomes a free port in it and in COMMAND")
 	f.StringVar(&a.profile, "profile", "", "file that maps the server's tools to operations")
@@ -107,12 +109,19 @@ func (a *asking) ask(ctx context.Context, w setting.World, args []string) error 
 	r, err := probe.Judge(ctx, a.server, a.o)
 	switch {
 	case r == nil || errors.Is(err, probe.ErrCannotRun):
-		return setting.Misused("%s", report.Plain(err.Error()))
+		line := report.Plain(err.Error())
+		if b := filepath.Base(args[0]); b == "npx" || b == "uvx" || b == "bunx" || b == "pipx" {
+			line += ". " + b + " fetches a package anew for each start: install it, and name its program in the command"
+		}
+		return setting.Misused("%s", line)
 	case err != nil:
 		return setting.Failed("stopped: %v", err)
 	}
 	if err := a.write(w, r); err != nil {
 		return err
+	}
+	if a.output != "" {
+		w.Say(report.Sentence(r)+".", "The report is "+rootbound.Clean(a.output)+".")
 	}
 	switch s := r.Summary; {
 	case s.Fell+s.Error > 0:

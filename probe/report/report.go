@@ -112,9 +112,12 @@ func reason(o *probe.Outcome) string {
 	return o.Got
 }
 
+// Sentence is a run in one line, as it may be written to a terminal.
+func Sentence(r *probe.Report) string { return Plain(sentence(r)) }
+
 func sentence(r *probe.Report) string {
 	s := r.Summary
-	return fmt.Sprintf("%s: %d held, %d fell, %d skipped, %d could not be asked, in %.1f s",
+	return fmt.Sprintf("%s: %d held, %d fell, %d skipped, %d could not be put, in %.1f s",
 		cmp.Or(r.Server.Title(), "the server"), s.Held, s.Fell, s.Skipped, s.Error, float64(r.ElapsedMS)/1000)
 }
 
@@ -186,7 +189,7 @@ func table(w io.Writer, reports []*probe.Report) error {
 		if len(reports) > 1 {
 			fmt.Fprintf(&b, "%d: ", i+1)
 		}
-		fmt.Fprintln(&b, Plain(sentence(r)))
+		fmt.Fprintln(&b, Sentence(r))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
