@@ -33,6 +33,10 @@ type Pipe struct {
 	Reader  io.ReadCloser
 	Writer  io.WriteCloser
 	MaxLine int // bytes of one line; 0: DefaultMaxLine. A longer line is answered with an error and skipped
+
+	// Scope records what is refused before any middleware sees it: a request whose parameters the SDK cannot decode, a roots
+	// answer of 2026-07-28 among them. nil: nothing of that kind is recorded.
+	Scope *Scope
 }
 
 // Connect implements mcp.Transport. The goroutine that reads ends with the reader: at its end or error, or at Close if
@@ -41,7 +45,7 @@ func (p *Pipe) Connect(context.Context) (mcp.Connection, error) {
 	if p.Reader == nil || p.Writer == nil {
 		return nil, errors.New("mcpscope: a Pipe needs a Reader and a Writer")
 	}
-	c := &pipeConn{r: p.Reader, w: p.Writer, max: p.MaxLine, incoming: make(chan incoming), closed: make(chan struct{})}
+	c := &pipeConn{r: p.Reader, w: p.Writer, scope: p.Scope, max: p.MaxLine, incoming: make(chan incoming), closed: make(chan struct{})}
 	if c.max <= 0 {
 		c.max = DefaultMaxLine
 	}
@@ -57,6 +61,7 @@ type incoming struct {
 type pipeConn struct {
 	r        io.ReadCloser
 	w        io.WriteCloser
+	scope    *Scope
 	max      int
 	incoming chan incoming
 	queue    []jsonrpc.Message // rest of a batch; Read is never called concurrently
@@ -64,14 +69,20 @@ type pipeConn struct {
 	writing sync.Mutex
 
 	mu      sync.Mutex
-	init    jsonrpc.ID          // of the initialize request whose answer tells the revision
-	version string              // negotiated by initialize
-	open    map[jsonrpc.ID]bool // requests without an answer
+	init    jsonrpc.ID // of the initialize request whose answer tells the revision
+	version string     // negotiated by initialize
+	open    map[jsonrpc.ID]unanswered
 	batches map[jsonrpc.ID]*batch
 
 	once   sync.Once
 	closed chan struct{}
 	err    error
+}
+
+// unanswered is what is kept of a request until it is answered.
+type unanswered struct {
+	method string
+	inputs json.RawMessage // the parameters, if they bring inputs that the client was asked for
 }
 
 // batch collects the answers of one batch, which leave together.
@@ -256,9 +267,13 @@ func (c *pipeConn) note(msg jsonrpc.Message) bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.open == nil {
-			c.open = map[jsonrpc.ID]bool{}
+			c.open = map[jsonrpc.ID]unanswered{}
 		}
-		c.open[m.ID] = true
+		u := unanswered{method: m.Method}
+		if c.scope != nil && bytes.Contains(m.Params, []byte(inputsKey)) {
+			u.inputs = m.Params
+		}
+		c.open[m.ID] = u
 		if m.Method == "initialize" && c.version == "" {
 			c.init = m.ID
 		}
@@ -269,7 +284,8 @@ func (c *pipeConn) note(msg jsonrpc.Message) bool {
 func (c *pipeConn) waits(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.open[id]
+	_, waits := c.open[id]
+	return waits
 }
 
 // Write implements mcp.Connection. It may be called concurrently. It blocks while the peer does not read.
@@ -279,7 +295,14 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	res, isRes := msg.(*jsonrpc.Response)
 	if isRes && res.Error != nil {
-		res = &jsonrpc.Response{ID: res.ID, Error: scrubWire(res.Error)}
+		told := scrubWire(res.Error)
+		if told.Message == errUnfit && c.scope != nil && unfit(res.Error) {
+			c.mu.Lock()
+			u := c.open[res.ID]
+			c.mu.Unlock()
+			told.Data = c.scope.unfit(u, fmt.Sprint(res.ID.Raw()))
+		}
+		res = &jsonrpc.Response{ID: res.ID, Error: told}
 		msg = res
 	}
 	c.writing.Lock() // before encoding: of many large answers that wait for the peer, only one is there twice

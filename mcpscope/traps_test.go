@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/decision"
 )
 
 // Each trap of go-sdk v1.8.0 that concerns us: the subtest "sdk" pins what the SDK
@@ -283,6 +285,49 @@ func TestTrapErrorsRepeatTheParameters(t *testing.T) {
 			t.Errorf("got %s", m.line)
 		}
 	})
+}
+
+// A roots answer of an odd kind is refused by the SDK, so no middleware can record it. Ours does at the pipe.
+func TestTrapOddRootsAnswerHasNoRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		inputs string
+		why    rootbound.Reason
+	}{
+		"text":        {`{"roots":"x"}`, rootbound.RootsMalformed},
+		"odd":         {`{"roots":{"odd":1}}`, rootbound.RootsMalformed},
+		"odd entries": {`{"roots":{"roots":[{"uri":7}]}}`, rootbound.RootsMalformed},
+		"another":     {`{"x":{"odd":1}}`, rootbound.ArgumentInvalid},
+	} {
+		t.Run("sdk "+name, func(t *testing.T) {
+			srv := newServer()
+			addTool(srv, "scope", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say("served"), nil })
+			srv.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+				return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+					t.Error("the middleware sees it now")
+					return next(ctx, method, req)
+				}
+			})
+			p := dial(t, srv, false)
+			p.callModern(1, modernMetaRoots, "scope", `,"inputResponses":`+c.inputs)
+			p.failed(1, -32602)
+		})
+		t.Run("ours "+name, func(t *testing.T) {
+			w := open(t, Options{}, "app")
+			p := connect(t, w.srv, func(r io.ReadCloser, out io.WriteCloser) mcp.Transport {
+				return &Pipe{Reader: r, Writer: out, Scope: w.scope}
+			})
+			p.callModern(1, modernMetaRoots, "scope", `,"inputResponses":`+c.inputs)
+			m := p.failed(1, -32602)
+			all := w.log.Records()
+			if len(all) != 1 || all[0].Phase != decision.Refused || all[0].Reason != c.why || all[0].RequestID != "1" {
+				t.Errorf("records: %+v", all)
+				return
+			}
+			if !strings.Contains(m.line, all[0].ID) || !strings.Contains(m.line, string(c.why)) || strings.Contains(m.line, "odd") {
+				t.Errorf("got %s", m.line)
+			}
+		})
+	}
 }
 
 // A null list, a null entry and a missing uri arrive as zero values, without an error.

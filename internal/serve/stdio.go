@@ -27,7 +27,7 @@ const Grace = 2 * time.Second
 // that writes everything and closes gets its answers: what is under way then may finish within Grace. A client that has
 // stopped reading cannot hold Stdio longer than that.
 func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out}, valve: &s.valve, gone: make(chan struct{})}
+	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out, Scope: s.scope}, valve: &s.valve, gone: make(chan struct{})}
 	s.valve.open()
 	session, err := s.Connect(ctx, t)
 	if err != nil {
