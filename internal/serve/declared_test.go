@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/rig"
 )
@@ -101,5 +103,26 @@ func TestEveryMethodIsServedOrNot(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// The trap of go-sdk v1.8.0 behind undeclared: a server answers lists of what it does not declare. When an upgrade turns this
+// red, the middleware may go. Ours is TestEveryMethodIsServedOrNot.
+func TestTrapUndeclaredListsAreAnswered(t *testing.T) {
+	srv := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}})
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := srv.Connect(t.Context(), there, nil); err != nil {
+		t.Fatal(err)
+	}
+	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cs.Close()
+	if cs.InitializeResult().Capabilities.Prompts != nil {
+		t.Fatal("prompts are declared")
+	}
+	if res, err := cs.ListPrompts(t.Context(), nil); err != nil || len(res.Prompts) != 0 {
+		t.Errorf("refused now: %v", err)
 	}
 }
