@@ -359,30 +359,52 @@ func TestEntriesThatTakeLong(t *testing.T) {
 	}
 }
 
-// TestIgnoreFilesAreRead: what is read of ignore files counts as read.
+// counting keeps what a search says it has read.
+type counting struct {
+	*beneath.Object
+	bytes int64
+}
+
+func (c *counting) Count(n int64) { c.bytes += n }
+
+// TestIgnoreFilesAreRead: what is read of ignore files counts as read, where files are read too and where the walk meets none.
 func TestIgnoreFilesAreRead(t *testing.T) {
-	dir := t.TempDir()
-	for i := range 8 {
-		write(t, fmt.Sprintf("%s/d%d/.gitignore", dir, i), "*.log\n"+strings.Repeat("#\n", 5000))
-		write(t, fmt.Sprintf("%s/d%d/f", dir, i), "needle\n")
-	}
-	o, m := open(t, dir, ""), needle(t, "needle")
-	hits, pages := 0, 0
-	for cursor := ""; ; pages++ {
-		r, err := Content(context.Background(), o, m, ContentOptions{Cursor: cursor, MaxBytes: 25_000})
-		if err != nil || pages > 100 {
-			t.Fatal(err, pages)
+	for name, c := range map[string]struct {
+		rules string
+		hits  int
+	}{"files": {"*.log\n", 8}, "no files": {"f\n", 0}} {
+		dir := t.TempDir()
+		rules := c.rules + strings.Repeat("#\n", 5000)
+		for i := range 8 {
+			write(t, fmt.Sprintf("%s/d%d/.gitignore", dir, i), rules)
+			write(t, fmt.Sprintf("%s/d%d/f", dir, i), "needle\n")
 		}
-		hits += r.Hits
-		if cursor = r.Next; !r.Truncated {
-			break
+		o, m := &counting{Object: open(t, dir, "")}, needle(t, "needle")
+		none, err := CompileExcludes([]string{"**/.gitignore"})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if r.Why != CutBytes {
-			t.Fatal(r.Why)
+		hits, pages := 0, 0
+		for cursor := ""; ; pages++ {
+			// two and a half files of rules: three are read before the page ends
+			r, err := Content(context.Background(), o, m, ContentOptions{Exclude: none, Cursor: cursor, MaxBytes: int64(len(rules) * 5 / 2)})
+			if err != nil || pages > 100 {
+				t.Fatal(err, pages)
+			}
+			hits += r.Hits
+			if cursor = r.Next; !r.Truncated {
+				break
+			}
+			if r.Why != CutBytes {
+				t.Fatal(r.Why)
+			}
 		}
-	}
-	if hits != 8 || pages < 2 {
-		t.Errorf("%d hits on %d pages", hits, pages+1)
+		if hits != c.hits || pages < 2 {
+			t.Errorf("%s: %d hits on %d pages", name, hits, pages+1)
+		}
+		if least := int64(8*len(rules) + 7*hits); o.bytes < least {
+			t.Errorf("%s: %d bytes are told to have been read, of at least %d", name, o.bytes, least)
+		}
 	}
 }
 

@@ -147,7 +147,7 @@ func parseClass(s string) (c *class, n int) {
 
 // addNamed adds a POSIX class, ASCII only; false if there is none of that name.
 func (c *class) addNamed(name string) bool {
-	has := func(b byte) bool { return false }
+	var has func(byte) bool
 	digit := func(b byte) bool { return '0' <= b && b <= '9' }
 	alpha := func(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 	graph := func(b byte) bool { return '!' <= b && b <= '~' }
