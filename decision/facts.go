@@ -1,6 +1,22 @@
 package decision
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/rootbound/rootbound"
+)
+
+// Verdict is the record's word for an error: Allow for none, Error where nothing was judged wrong, else Deny.
+func Verdict(err error) string {
+	if err == nil {
+		return Allow
+	}
+	switch rootbound.ReasonOf(err) {
+	case rootbound.IOError, rootbound.InternalError, rootbound.Cancelled, rootbound.AuditUnavailable, rootbound.AuthorityUnavailable, "":
+		return Error
+	}
+	return Deny
+}
 
 // Facts is the detail of a refusal as a record may hold it. What a refusal repeats for its caller stands in quotation marks
 // (rootbound.Quote) and may be a piece of a file, such as the line nearest to an edit's oldText; it is left out.

@@ -252,7 +252,7 @@ func (g *Guard) giveUp(t *Target, err error) error {
 // Denied counts, and slows where there are many, a denial of Precheck: a caller who guesses is not told by a door that
 // nobody watches. Other errors and nil are nothing to it.
 func (g *Guard) Denied(ctx context.Context, authority string, err error) {
-	if facts.Verdict(err) == decision.Deny {
+	if decision.Verdict(err) == decision.Deny {
 		g.paceDenial(ctx, authority)
 	}
 }

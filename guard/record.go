@@ -70,7 +70,7 @@ func (t *Target) record(err error) error {
 	if t.destProject != nil { // known where its parents are still missing too
 		r.Dest, r.DestRoot = t.destRel, t.destProject.ID
 	}
-	r.Decision, r.Reason, r.Detail, r.Rules = facts.Verdict(err), "", "", t.j.Rules
+	r.Decision, r.Reason, r.Detail, r.Rules = decision.Verdict(err), "", "", t.j.Rules
 	if err != nil {
 		if r.Canonical == "" {
 			r.Canonical = "refused"

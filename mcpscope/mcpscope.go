@@ -71,6 +71,10 @@ type Options struct {
 	// Denied is told what Before refused, and whom: guard.Denied counts it with the denials of the guard. nil: nobody is.
 	Denied func(ctx context.Context, authority string, err error)
 
+	// Sent tells what a request asks for, for the record of a refusal that comes before its handler. It must not touch the
+	// file system. nil: the record does not say.
+	Sent func(mcp.Request) Sent
+
 	// Refuse turns a refusal into the reply. Default: ToolRefusal in the form that Form tells for tools/call, one constant
 	// error for resources/read, an error with the refusal's text for everything else.
 	Refuse func(ctx context.Context, req mcp.Request, e *rootbound.Error) (mcp.Result, error)
@@ -85,6 +89,12 @@ type Options struct {
 	Mark  func(id string, ended rootbound.Generation)    // see authority.Options; must not block or call back
 	Drop  func(old, next *authority.Snapshot)            // before next is visible, see authority.Options; must not call back
 	Panic func(incident string, value any, stack []byte) // a handler panicked; nil: not told
+}
+
+// Sent is what a request asks for, as it was sent; all of it may be empty.
+type Sent struct {
+	Op         rootbound.Operation
+	Path, Dest string
 }
 
 // Scope owns the authorities of one server. Safe for concurrent use.

@@ -95,7 +95,7 @@ func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) 
 	s, a := c.scope, c.party.auth
 	if !c.wouldAsk() {
 		if s.mode() == authority.Require && !declares(c.req) {
-			s.eventOf(c, decision.Refused, rootbound.NoScope, "roots not declared")
+			s.refused(c, &rootbound.Error{Reason: rootbound.NoScope, Detail: "roots not declared"})
 			return nil, errNeedsRoots
 		}
 		c.use, err = a.AcquireWith(ctx, authority.Capability{}, nil)
@@ -118,7 +118,7 @@ func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) 
 	case errors.Is(err, token.ErrStale):
 		return nil, &rootbound.Error{Reason: rootbound.GenerationStale, Retryable: true}
 	case err != nil:
-		s.eventOf(c, decision.Refused, rootbound.ArgumentInvalid, "requestState: "+err.Error())
+		s.refused(c, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "requestState: " + err.Error()})
 		return nil, errForged
 	}
 	res, ok := c.answer()

@@ -130,6 +130,27 @@ func (s *Scope) blank(p *party, o *rootbound.Origin, phase string) *decision.Rec
 
 // eventOf records something that happened to a call and returns the record's id.
 func (s *Scope) eventOf(c *call, phase string, why rootbound.Reason, detail string) string {
+	r := s.eventFor(c, phase, why, detail)
+	s.opt.Sink.Event(r)
+	return r.ID
+}
+
+// refused records a refusal that no guard has recorded, with what was sent like one of the guard's (contract §7).
+func (s *Scope) refused(c *call, e *rootbound.Error) string {
+	r := s.eventFor(c, decision.Refused, e.Reason, decision.Facts(e.Detail))
+	r.Decision = decision.Verdict(e)
+	if s.opt.Sent != nil {
+		sent := s.opt.Sent(c.req)
+		r.Operation, r.PathSent, r.DestSent = sent.Op, sent.Path, sent.Dest
+		if sent.Op != "" {
+			r.Canonical = "refused"
+		}
+	}
+	s.opt.Sink.Event(r)
+	return r.ID
+}
+
+func (s *Scope) eventFor(c *call, phase string, why rootbound.Reason, detail string) *decision.Record {
 	o := c.origin
 	if o.Method == "" {
 		o.Method, o.Transport = c.method, s.opt.Transport
@@ -140,8 +161,7 @@ func (s *Scope) eventOf(c *call, phase string, why rootbound.Reason, detail stri
 		snap := c.use.Snapshot()
 		r.Authority.Generation, r.Authority.Source = snap.Generation, snap.Source
 	}
-	s.opt.Sink.Event(r)
-	return r.ID
+	return r
 }
 
 // joined records one half of a question of the modern era; both halves have the state's nonce as correlation id.

@@ -101,7 +101,7 @@ func refusalOf(err error) *rootbound.Error {
 func (c *call) refuse(ctx context.Context, e *rootbound.Error) (mcp.Result, error) {
 	if e.Decision == "" {
 		known := *e
-		known.Decision = c.scope.eventOf(c, decision.Refused, e.Reason, e.Detail)
+		known.Decision = c.scope.refused(c, e)
 		e = &known
 	}
 	c.refused = e

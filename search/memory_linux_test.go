@@ -59,7 +59,7 @@ func alone(dir string) error {
 		cursor, more = r.Next, r.Truncated
 	}
 	for cursor, more := "", true; more; {
-		r, err := Files(context.Background(), o, p, Options{Limit: 100_000, Cursor: cursor})
+		r, err := Files(context.Background(), o, p, Options{Limit: 10_000, Cursor: cursor})
 		if err != nil {
 			return err
 		}

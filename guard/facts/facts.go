@@ -7,22 +7,9 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 )
-
-// Verdict is the record's word for an error.
-func Verdict(err error) string {
-	if err == nil {
-		return decision.Allow
-	}
-	switch rootbound.ReasonOf(err) {
-	case rootbound.IOError, rootbound.InternalError, rootbound.Cancelled, rootbound.AuditUnavailable, rootbound.AuthorityUnavailable, "":
-		return decision.Error
-	}
-	return decision.Deny
-}
 
 // Canonical tells whether links were followed on the way.
 func Canonical(linked bool) string {

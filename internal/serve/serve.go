@@ -138,7 +138,14 @@ func New(o Options) (*Service, error) {
 			return nil
 		},
 		Denied: g.Denied,
-		Sink:   o.Sink, Server: o.Server, Transport: o.Transport,
+		Sent: func(req mcp.Request) mcpscope.Sent {
+			r, ok := resource.Request(req)
+			if !ok {
+				r, _ = o.Tools.Request(req) // also where its arguments do not fit
+			}
+			return mcpscope.Sent{Op: r.Op, Path: r.Path, Dest: r.Dest}
+		},
+		Sink: o.Sink, Server: o.Server, Transport: o.Transport,
 		Mark: func(id string, ended rootbound.Generation) {
 			s.kept.Drop(id, ended)
 			s.hub.Mark(id, ended)
