@@ -172,7 +172,7 @@ func eachLevel(ctx context.Context, first level, visit func(up level, n *beneath
 		}
 		down = append(down, *l)
 		return beneath.Into, nil
-	}, func(_ string, err error) { effect.Failed(err) })
+	}, func(_ string, err error) { failed(err) })
 	if err != nil {
 		return err
 	}
