@@ -103,7 +103,7 @@ func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Contex
 	if err == nil && !t.committed {
 		err = t.use.Stale() // a read commits here, when its result is handed over
 	}
-	err = t.tellMade(t.settle(ctx, err))
+	err = t.tellMade(t.settle(err))
 	t.complete(err)
 	return err
 }
@@ -164,7 +164,7 @@ func (g *Guard) lock(ctx context.Context, t *Target, keys []beneath.Key) (unlock
 }
 
 // settle turns any error of work into a refusal of the module's kind.
-func (t *Target) settle(ctx context.Context, err error) error {
+func (t *Target) settle(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -217,7 +217,7 @@ func (g *Guard) watched(ctx context.Context, t *Target, perform func() error) (e
 	if err == hang.ErrBusy {
 		return &rootbound.Error{Reason: rootbound.IOError, Detail: "the project's file system is busy with calls that do not return", Retryable: true}, false
 	} else if err != nil {
-		return t.settle(ctx, err), false
+		return t.settle(err), false
 	}
 	done := make(chan error, 1)
 	release := t.use.Hold()

@@ -94,7 +94,7 @@ func (a *Group) perform(ctx context.Context, work func(context.Context, *Group) 
 	if err = work(alive{ctx, lead}, a); err == nil && !lead.committed {
 		err = lead.use.Stale()
 	}
-	err = lead.settle(ctx, err)
+	err = lead.settle(err)
 	for _, t := range a.targets {
 		t.complete(err)
 	}

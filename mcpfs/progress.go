@@ -12,7 +12,6 @@ import (
 
 // progress tells a client that asked for it how far a long call has come, twice a second. Its goroutine ends with stop.
 type progress struct {
-	token any
 	steps atomic.Int64
 	end   context.CancelFunc
 	done  sync.WaitGroup
@@ -23,7 +22,7 @@ const progressEvery = 500 * time.Millisecond
 // progress starts telling if the call carries a token. stop must be called.
 func (c call) progress(ctx context.Context) *progress {
 	token := c.req.Params.GetProgressToken()
-	p := &progress{token: token}
+	p := &progress{}
 	if token == nil || c.req.Session == nil {
 		p.end = func() {}
 		return p
@@ -50,8 +49,6 @@ func (c call) progress(ctx context.Context) *progress {
 	})
 	return p
 }
-
-func (p *progress) asked() bool { return p.token != nil }
 
 func (p *progress) step() { p.steps.Add(1) }
 

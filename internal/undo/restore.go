@@ -95,7 +95,7 @@ func (s *Store) Restore(ctx context.Context, g *guard.Guard, projects []rootboun
 	b := back{s: s, g: g, r: r}
 	switch first := &r.Entries[0]; {
 	case len(r.Entries) == 1 && first.From != nil:
-		again, err = b.unmove(ctx, first)
+		err = b.unmove(ctx, first)
 	case len(r.Entries) == 1 && first.New == nil:
 		err = b.bring(ctx, first)
 	default:
@@ -326,10 +326,10 @@ func drop(tmp *beneath.Entry) {
 
 // unmove moves back what was moved over a file, and then brings that file back. The first step can be made without the
 // second: then the refusal says so, and the second can be tried again.
-func (b *back) unmove(ctx context.Context, e *entry) (again string, err error) {
+func (b *back) unmove(ctx context.Context, e *entry) error {
 	r := guard.Request{Op: rootbound.OpMove, Root: string(e.Project), Path: string(e.Path), DestRoot: string(e.FromIn), Dest: string(e.FromAt), Contained: true}
 	moved := false
-	err = b.g.Do(ctx, r, func(_ context.Context, on *guard.Target) error {
+	err := b.g.Do(ctx, r, func(_ context.Context, on *guard.Target) error {
 		if !e.New.is(on.Source(), b.r.Boot == b.s.boot) {
 			return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "it was changed since, and stays as it is"}
 		}
@@ -338,16 +338,16 @@ func (b *back) unmove(ctx context.Context, e *entry) (again string, err error) {
 		return err
 	})
 	if err != nil && !moved {
-		return "", err
+		return err
 	}
 	if err := b.bring(ctx, e); err != nil {
 		var out *rootbound.Error
 		if errors.As(err, &out) {
 			told := *out
 			told.Detail = strings.TrimPrefix(out.Detail+"; what had been moved was moved back", "; ")
-			return "", &told
+			return &told
 		}
-		return "", err
+		return err
 	}
-	return "", nil
+	return nil
 }

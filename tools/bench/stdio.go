@@ -184,7 +184,7 @@ func againstOfficial(tmp string, ours, theirs []string, small, file string, roun
 	if err := grow(wide, dirs, dirs*each); err != nil {
 		return nil, err
 	}
-	r, err = once(tmp, ours, theirs, wide, rounds, "search_files", map[string]any{"path": wide, "pattern": "**/*777.txt"}, func(line []byte) (int, error) {
+	r, err = once(ours, theirs, wide, rounds, "search_files", map[string]any{"path": wide, "pattern": "**/*777.txt"}, func(line []byte) (int, error) {
 		return strings.Count(textOf(line), "\n") + 1, nil
 	}, true)
 	if err != nil {
@@ -196,7 +196,7 @@ func againstOfficial(tmp string, ours, theirs []string, small, file string, roun
 	if err := grow(tree, treeDirs, treeFiles); err != nil {
 		return nil, err
 	}
-	r, err = once(tmp, ours, theirs, tree, rounds, "directory_tree", map[string]any{"path": tree}, func(line []byte) (int, error) {
+	r, err = once(ours, theirs, tree, rounds, "directory_tree", map[string]any{"path": tree}, func(line []byte) (int, error) {
 		return strings.Count(textOf(line), `"name"`), nil
 	}, true)
 	if err != nil {
@@ -211,7 +211,7 @@ func againstOfficial(tmp string, ours, theirs []string, small, file string, roun
 }
 
 // once calls one tool in turn on both servers and compares how much they found.
-func once(tmp string, ours, theirs []string, dir string, rounds int, tool string, args any, count func([]byte) (int, error), equal bool) (row, error) {
+func once(ours, theirs []string, dir string, rounds int, tool string, args any, count func([]byte) (int, error), equal bool) (row, error) {
 	a, err := start(append(append([]string{}, ours...), dir)...)
 	if err != nil {
 		return row{}, err
