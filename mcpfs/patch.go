@@ -69,7 +69,7 @@ func (f *files) apply(ctx context.Context, c call) (*wire.Reply, error) {
 		return nil, err
 	}
 	if patch.Asks(ctx, p) {
-		consent, err := f.scope.Agree(ctx, c.req, mcpscope.Question{Message: p.Question(), Binds: p.Digest, Until: p.Expires})
+		consent, err := f.scope.Agree(ctx, c.req, mcpscope.Question{Message: f.desk.Question(p), Binds: p.Digest, Until: p.Expires})
 		switch {
 		case err != nil:
 			return nil, err

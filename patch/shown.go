@@ -87,25 +87,46 @@ func ignorable(r rune) bool {
 	return r >= 0x80 && unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Question is what a person reads who is asked to agree: what happens to which file, and the diff as far as a form has room.
+// What a form has room for.
+const (
+	askedFiles = 20
+	askedDiff  = 4 << 10 // bytes
+)
+
+// Question is what a person reads who is asked to agree to a plan of this Desk: what happens to which file, and the diff as
+// far as a form has room. What is left out is counted, before anything that is shown, and where it can be seen is said.
 // Clients differ in what they show, so nothing in it may look like something else.
-func (p *Plan) Question() string {
+func (d *Desk) Question(p *Plan) string {
+	return p.question(d.o.Pending != nil && d.o.Pending.Has(p.ID))
+}
+
+// question: kept tells that a person at a terminal finds the plan.
+func (p *Plan) question(kept bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Change %s in project %s?\n", Counted(len(p.Files)), rootbound.Clean(string(p.Project)))
-	for n, file := range p.Files {
-		if n == 20 {
-			fmt.Fprintf(&b, "… and %d more\n", len(p.Files)-n)
-			break
+	files := p.Files[:min(len(p.Files), askedFiles)]
+	shown, cut := cutLines(p.Diff, askedDiff)
+	some, all := strings.Count(shown, "\n"), strings.Count(p.Diff, "\n")
+	if cut || len(files) < len(p.Files) {
+		fmt.Fprintf(&b, "This form shows a part: %d of %s, %d of %d lines of the diff. ", len(files), Counted(len(p.Files)), some, all)
+		if kept {
+			fmt.Fprintf(&b, "See all of it before you agree: rootbound patch show %s\n", p.ID)
+		} else {
+			b.WriteString("The rest can be seen nowhere here: agree only to what you would agree to unseen.\n")
 		}
+	}
+	for _, file := range files {
 		fmt.Fprintf(&b, "%s %s\n", file.Action, Visible(file.Path))
 	}
-	shown, cut := cutLines(p.Diff, 4<<10)
+	if n := len(p.Files) - len(files); n > 0 {
+		fmt.Fprintf(&b, "… and %d more\n", n)
+	}
 	b.WriteByte('\n')
 	for l := range strings.Lines(shown) {
 		b.WriteString(Visible(strings.TrimSuffix(l, "\n")) + "\n")
 	}
 	if cut {
-		fmt.Fprintf(&b, "… the rest: rootbound patch show %s\n", p.ID)
+		fmt.Fprintf(&b, "… and %d more lines of the diff\n", all-some)
 	}
 	return b.String()
 }
