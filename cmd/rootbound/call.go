@@ -15,6 +15,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/cmd/rootbound/setting"
 	"github.com/rootbound/rootbound/internal/serve"
+	"github.com/rootbound/rootbound/mcpfs"
 )
 
 func callCommand(w setting.World) *cobra.Command {
@@ -25,13 +26,18 @@ func callCommand(w setting.World) *cobra.Command {
 		Use:   "call --dir DIR… TOOL [KEY=VALUE…]",
 		Short: "Call one tool and print its answer",
 		Long: `Starts a server and a client inside this process, calls one tool and prints the text of its answer; a refusal goes to
-stderr. VALUE is JSON where the tool takes something other than text; "rootbound call --dir . help" lists the tools, "help TOOL"
-what one takes.
+stderr. VALUE is JSON where the tool takes something other than text. "rootbound call --dir . help" lists the tools, "help
+TOOL" what one takes.
 ` + setting.ExitHelp,
 		Example: `  rootbound call --dir . list_directory path=.
   rootbound call --dir . --read-only read_text_file path=go.mod head=3
   rootbound call --dir . --json edit_file path=a.txt 'edits=[{"oldText":"a","newText":"b"}]'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return setting.Misused("which tool? \"rootbound call --dir . help\" lists them")
+			}
+			return nil
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			s, err := f.Gather(c, w, dirs)
 			if err != nil {
@@ -90,6 +96,9 @@ func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool,
 	if err != nil {
 		return err
 	}
+	if unknown := notTaken(tools.Tools, tool, args); len(unknown) > 0 && s.Options.Tools == mcpfs.Classic { // which drops them, as hosts expect; the project form says so itself
+		w.Say("Notice: " + tool + " has no argument " + strings.Join(unknown, ", ") + "; \"help " + tool + "\" shows what it takes")
+	}
 	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return setting.Failed("%s", setting.Text(err))
@@ -135,6 +144,19 @@ func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, 
 		}
 	}
 	return args, nil
+}
+
+// notTaken are the arguments that the tool does not have.
+func notTaken(tools []*mcp.Tool, tool string, args map[string]any) (names []string) {
+	at := slices.IndexFunc(tools, func(t *mcp.Tool) bool { return t.Name == tool })
+	_, has, err := takes(tools[at])
+	for name := range args {
+		if _, ok := has[name]; !ok && err == nil {
+			names = append(names, rootbound.Quote(name))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func isString(v any) bool { _, ok := v.(string); return ok }

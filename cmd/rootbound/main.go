@@ -34,13 +34,13 @@ func realMain() int {
 func run(ctx context.Context, w setting.World, args []string) int {
 	root := command(w)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return setting.ExitDone
 	}
 	var f *setting.Failure
 	if !errors.As(err, &f) {
-		f = &setting.Failure{Code: setting.ExitMisused, Line: err.Error() + " (see rootbound --help)"} // cobra's own: flags and arguments
+		f = &setting.Failure{Code: setting.ExitMisused, Line: misuse(c, err)} // cobra's own: flags and arguments
 	}
 	if f.Line != "" {
 		fmt.Fprintln(w.Err, "Error: "+f.Line)

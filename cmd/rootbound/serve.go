@@ -28,7 +28,7 @@ func serveCommand(w setting.World) *cobra.Command {
 		Long: `Serves the named directories, and those of the configuration, to the client at the other end of stdin and stdout.
 The client's roots narrow what is served and never widen it; without any directory they are the only grant
 (--roots=client). ROOTBOUND_ALLOWED_DIRS and MCP_ALLOWED_ROOTS name directories too. stderr stays silent unless
-something is wrong.
+something is wrong or stdin is a terminal.
 ` + setting.ExitHelp,
 		Example: `  rootbound serve ~/src/app
   rootbound serve --read-only --roots=ignore ~/notes ~/papers
@@ -83,6 +83,9 @@ func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banne
 	}
 	if banner {
 		w.Say("Secure MCP Filesystem Server running on stdio")
+	}
+	if w.Terminal() {
+		w.Say("rootbound waits for an MCP client on stdin. A host starts it by itself: docs/serve.md shows the entry. Ctrl-C ends it")
 	}
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone ends the session, not the process in the midst of a change
 	if err = service.Stdio(ctx, w.In, w.Out); errors.Is(err, syscall.EPIPE) {

@@ -314,6 +314,22 @@ func TestMissingProjectOfTheFile(t *testing.T) {
 	}
 }
 
+func TestMistakesOfTheFirstFile(t *testing.T) {
+	dir := tree(t)
+	for text, want := range map[string]string{
+		"projects:\n\t- dir: one\n":                  ":2:1: a tab where YAML wants blanks",
+		"undo: {keep: 7d}\nprojects: [{dir: one}]\n": "use 500ms, 5s, 2m, 48h",
+	} {
+		if _, _, err := Load(Input{File: write(t, dir+"/c.yaml", text), Getenv: env()}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	file := write(t, dir+"/c.yaml", "projects: [{dir: $HOME/app}]")
+	if _, warnings, err := Load(Input{File: file, Getenv: env()}); err != nil || len(warnings) != 1 || !strings.HasSuffix(warnings[0], "Variables and patterns are not replaced, only ~/ at the beginning") {
+		t.Errorf("%q, %v", warnings, err)
+	}
+}
+
 func TestLimitsOfTheParser(t *testing.T) {
 	dir := tree(t)
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"

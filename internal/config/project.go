@@ -103,7 +103,7 @@ func (d *decoder) checkDir(dir string, at source.Position) {
 	case err == nil && !st.IsDir():
 		d.At(at, "%s is not a directory", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s does not exist (%s); it is served when it appears", dir, d.where(at)))
+		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s does not exist (%s); it is served when it appears%s", dir, d.where(at), literal(dir)))
 	case err != nil:
 		d.warnings = append(d.warnings, fmt.Sprintf("Warning: directory %s cannot be read (%s): %s", dir, d.where(at), withoutPath(err)))
 	}
@@ -147,6 +147,14 @@ func sameDir(a, b string) bool {
 }
 
 type argument struct{ dir, from string }
+
+// literal is what to know of a path that looks as if something were to be put in place of a part of it.
+func literal(dir string) string {
+	if strings.ContainsAny(dir, "$%*") {
+		return ". Variables and patterns are not replaced, only ~/ at the beginning"
+	}
+	return ""
+}
 
 // directories turns directory arguments into projects (contract §1 and §2). Their warnings are those that the official
 // file system server prints.
@@ -253,7 +261,7 @@ func (l *loader) grant(dir string, rights rootbound.Rights, from string) error {
 			return nil
 		}
 		o := l.origins["projects."+string(p.ID)]
-		return &Problem{File: from, Text: fmt.Sprintf("directory %s is granted twice with different rights: %s here, %s as project %s (%s)",
+		return &Problem{File: from, Text: fmt.Sprintf("directory %s is granted twice with different rights: %s here, %s as project %s (%s). Name it in one of the two places",
 			dir, rights, p.Rights, source.Word(string(p.ID)), o)}
 	}
 	id := l.freeID(dir)

@@ -2,6 +2,8 @@ package person
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +39,14 @@ func configCheck(w setting.World) *cobra.Command {
 				return err
 			}
 			w.Say(s.Warnings...)
+			if s.File == "" && len(s.Projects) == 0 {
+				w.Say("Notice: no configuration file and no directory is named, so there is nothing of yours to check. Name one with --config, or write one with: rootbound init DIR")
+			}
+			if p := s.Audit.Path; p != "" {
+				if _, err := os.Stat(filepath.Dir(p)); err != nil {
+					w.Say("Warning: the audit log cannot be opened: " + rootbound.Clean(err.Error()) + "; make that directory, or nothing is served")
+				}
+			}
 			lines, active := append(s.Summary(), s.Notes()...), s.InForce(w)
 			for _, p := range s.Projects {
 				if !active(p.ID) {

@@ -1,6 +1,7 @@
 package person
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,22 +34,40 @@ XDG_CONFIG_HOME or ~/.config.
 				return err
 			}
 			source, warnings, err := schema.Template(config.Input{Dirs: dirs, Getenv: setting.FileOnly(w.Getenv)})
+			w.Say(warnings...)
 			if err != nil {
 				return &setting.Failure{Code: setting.ExitOf(err), Line: err.Error()}
 			}
-			w.Say(warnings...)
 			if err := writeNew(path, source); err != nil {
 				if errors.Is(err, fs.ErrExist) {
-					return setting.Failed("%s is there already; it is not replaced", rootbound.Clean(path))
+					return setting.Failed("%s is there already; it is not replaced. Change it, or name another file with --config", rootbound.Clean(path))
 				}
 				return setting.Failed("%s cannot be written: %s", rootbound.Clean(path), rootbound.Clean(err.Error()))
 			}
-			w.Say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + rootbound.Clean(path))
+			w.Say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + setting.Word(path))
+			w.Say("A host's entry for it (docs/serve.md names the file of each host):", entry(path))
 			return nil
 		},
 	}
 	c.Flags().StringVar(&file, "config", "", "`FILE` to write (also ROOTBOUND_CONFIG)")
 	return c
+}
+
+// entry is what a host is told of a server that runs with the file.
+func entry(path string) string {
+	self, err := os.Executable()
+	if err != nil {
+		self = "rootbound"
+	}
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	b, err := json.Marshal(map[string]map[string]server{"mcpServers": {"rootbound": {self, []string{"serve", "--config", path}}}})
+	if err != nil {
+		return err.Error()
+	}
+	return string(plain(b))
 }
 
 func initPath(w setting.World, file string) (string, error) {

@@ -32,6 +32,14 @@ and where the project lacks a right that the patch needs.
 	return c
 }
 
+// onePatch wants the id of one patch.
+func onePatch(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return setting.Misused("which patch? Give the id of one; rootbound patch list shows those that wait")
+	}
+	return nil
+}
+
 func patchList(w setting.World) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the patches that wait",
@@ -80,7 +88,7 @@ writing and letters that no screen shows are written as \xHH and \u{HHHH}, so th
 		Example: `  rootbound patch show 4fwz27d3ka
   rootbound patch show 4fwz27d3ka | less
   ROOTBOUND_STATE_DIR=/srv/state rootbound patch show 4fwz27d3ka`,
-		Args: cobra.ExactArgs(1),
+		Args: onePatch,
 		RunE: func(_ *cobra.Command, args []string) error {
 			_, plans, err := waiting(w)
 			if err != nil {
@@ -118,7 +126,7 @@ since it is for a person to agree.
 		Example: `  rootbound patch apply 4fwz27d3ka
   rootbound patch apply --config rootbound.yaml 4fwz27d3ka
   rootbound patch apply --dir ~/src/app 4fwz27d3ka`,
-		Args: cobra.ExactArgs(1),
+		Args: onePatch,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !w.Terminal() {
 				return setting.Misused("stdin is not a terminal: a patch that waits is for a person to apply")
@@ -165,7 +173,7 @@ since it is for a person to agree.
 			w.Say(done.Warnings...)
 			fmt.Fprintf(w.Out, "applied to %s\n", patch.Counted(len(done.Files)))
 			if done.Undo != "" {
-				fmt.Fprintf(w.Out, "it can be taken back: rootbound undo %s\n", done.Undo)
+				fmt.Fprintf(w.Out, "it can be taken back: rootbound undo %s%s\n", done.Undo, s.Named())
 			}
 			return nil
 		},
@@ -183,7 +191,7 @@ func patchReject(w setting.World) *cobra.Command {
 		Example: `  rootbound patch reject 4fwz27d3ka
   rootbound patch list | cut -d' ' -f1 | xargs -n1 rootbound patch reject
   ROOTBOUND_STATE_DIR=/srv/state rootbound patch reject 4fwz27d3ka`,
-		Args: cobra.ExactArgs(1),
+		Args: onePatch,
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, plans, err := waiting(w)
 			if err != nil {

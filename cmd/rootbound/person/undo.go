@@ -28,8 +28,8 @@ func undoCommand(w setting.World) *cobra.Command {
 		Use: "undo [ID]", Short: "Take a change back, or list what can be taken back",
 		Long: `Takes one change back: what it replaced or deleted stands in its place again, and what it made is gone. It is done by the
 rights and rules of the configuration, recorded, and done as a whole or not at all: if a file is not what the change left any
-more, nothing is changed and the file is named. Where a project says writes: propose it needs a terminal, for a person agrees. Changes are kept for as long as undo.max_size, undo.keep and undo.entries
-allow.
+more, nothing is changed and the file is named. Where a project says writes: propose it needs a terminal, for a person
+agrees. Changes are kept for as long as undo.max_size, undo.keep and undo.entries allow.
 ` + setting.ExitHelp,
 		Example: `  rootbound undo --list --config rootbound.yaml
   rootbound undo mb2k9x4z-a7f3q2lw --config rootbound.yaml
@@ -180,6 +180,9 @@ func takeBack(ctx context.Context, s *setting.Settings, w setting.World, id stri
 	if err != nil && use.Agreed == "" && rootbound.ReasonOf(err) == rootbound.RightMissing && strings.Contains(err.Error(), "writes: propose") {
 		return setting.Misused("stdin is not a terminal: where writes: propose, a change is taken back by a person")
 	}
+	if rootbound.ReasonOf(err) == rootbound.NotFound && strings.Contains(err.Error(), "no change of that id is kept") {
+		return setting.Failed("no change of that id is kept: %s. What is kept is shown by: rootbound undo --list%s", rootbound.Quote(id), s.Named())
+	}
 	if err != nil {
 		return setting.Failed("%s", setting.Text(err))
 	}
@@ -188,7 +191,7 @@ func takeBack(ctx context.Context, s *setting.Settings, w setting.World, id stri
 	}
 	out := "Took back:\n" + describe(done)
 	if again != "" {
-		out += "To take that back in turn: rootbound undo " + again + "\n"
+		out += "To take that back in turn: rootbound undo " + again + s.Named() + "\n"
 	}
 	if _, err := fmt.Fprint(w.Out, out); err != nil {
 		return setting.Failed("%s", setting.Text(err))

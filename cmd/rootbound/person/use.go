@@ -42,7 +42,7 @@ grants, and counts for directories named at a server's start too: they are not i
 				return &setting.Failure{Code: setting.ExitOf(err), Line: err.Error()}
 			}
 			if cfg.File == "" {
-				return setting.Misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
+				return setting.Misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG, or write one with: rootbound init DIR")
 			}
 			w.Say(warnings...)
 			dir, err := state.Open(w.Getenv)

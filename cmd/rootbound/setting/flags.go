@@ -3,6 +3,7 @@ package setting
 import (
 	"cmp"
 	"io/fs"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -86,10 +87,16 @@ func (f *Flags) Gather(c *cobra.Command, w World, dirs []string) (*Settings, err
 		w.Say(warnings...)
 		return nil, &Failure{Code: ExitOf(err), Line: err.Error()}
 	}
+	s := &Settings{Config: cfg, Options: f.options(cfg), Input: in, State: open}
 	for _, line := range cfg.Waiting {
-		warnings = append(warnings, "Notice: the configuration "+line.String())
+		text := "Notice: the configuration " + line.String()
+		if strings.HasSuffix(text, config.WaitsForApply) && in.File != "" {
+			text += " --config " + Word(in.File)
+		}
+		warnings = append(warnings, text)
 	}
-	return &Settings{Config: cfg, Warnings: warnings, Options: f.options(cfg), Input: in, State: open}, nil
+	s.Warnings = warnings
+	return s, nil
 }
 
 func (f *Flags) options(c *config.Config) serve.Options {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	yaml "github.com/goccy/go-yaml"
@@ -66,7 +67,11 @@ func Parse(source []byte, p *Problems) *Node {
 	if err != nil {
 		var e yaml.Error
 		if errors.As(err, &e) {
-			p.At(placeOf(e.GetToken()), "%s", e.GetMessage())
+			text := e.GetMessage()
+			if strings.Contains(text, "'\t'") {
+				text = "a tab where YAML wants blanks"
+			}
+			p.At(placeOf(e.GetToken()), "%s", text)
 		} else {
 			p.At(Position{}, "%v", err)
 		}

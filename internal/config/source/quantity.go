@@ -55,7 +55,7 @@ func ParseSwitch(s string) (bool, error) {
 func ParseDuration(s string, least, most time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a time span: use 500ms, 5s, 2m", Word(s))
+		return 0, fmt.Errorf("%s is not a time span: use 500ms, 5s, 2m, 48h", Word(s))
 	}
 	if d < least || d > most {
 		return 0, fmt.Errorf("%s must be between %v and %v", Word(s), least, most)
