@@ -5,11 +5,12 @@ T       ?= 30s
 BIN     := bin/rootbound
 FLAGS   ?=
 
-.PHONY: help build run test race storm fuzz bench e2e probe docs sabotage verify vet
+.PHONY: help build run test cases race storm fuzz bench e2e probe docs sabotage verify vet
 
 help:
 	@echo "make run       build; show a session on this repository and the mcp.json to paste"
 	@echo "make test      unit, wire, cases, differential, house, a short storm (fails on a skip that is not listed)"
+	@echo "make cases     every case under every surrounding, of which make test takes a third, and races for their whole time"
 	@echo "make race      the race detector over the rooms with concurrency"
 	@echo "make storm     10^6 calls in process and 60 s an era through the server process"
 	@echo "make fuzz      each fuzz target for T=$(T)"
@@ -30,7 +31,10 @@ run:
 
 test:
 	@$(GO) vet ./...
-	@$(GO) run ./tools/suite -- $(FLAGS) -timeout=900s ./...
+	@$(GO) run ./tools/suite -- -vet=off $(FLAGS) -timeout=900s ./...
+
+cases:
+	RB_LONG=1 $(GO) test -timeout=20m -count=1 $(FLAGS) -run '^(TestAttacks|TestAttacksConfined|TestSuites)$$' ./cases
 
 RACED := . ./authority/... ./beneath ./decision/... ./fileop/... ./guard/... ./mcpscope ./mcpfs/... ./search ./watch ./internal/state ./internal/serve
 race:

@@ -53,13 +53,13 @@ func (p *product) records() []record {
 
 // recorded ends the server, so that what it held back is written, and gives all records.
 func (p *product) recorded() []record {
-	p.Close(5 * time.Second)
+	p.Close(time.Minute)
 	return p.records()
 }
 
 // tier compares the resolver that the records name.
 func (r *run) tier(want string) error {
-	if err := r.aliveOnce(time.Second); err != nil {
+	if err := r.aliveOnce(30 * time.Second); err != nil {
 		return err
 	}
 	if res, _, err := r.p.call(2*time.Second, "get_file_info", rawmcp.Args{"path": r.dir + "/ws/alive"}); err != nil || !res.OK() {

@@ -160,6 +160,16 @@ func blow(t *testing.T, version, name string, only []storm.Op, s start, flags ..
 	return r
 }
 
+// fair is blow, again where the attackers of a busy machine had a bad round: what leaks is told at once.
+func fair(t *testing.T, version, name string, only []storm.Op, s start, flags ...string) error {
+	t.Helper()
+	r := blow(t, version, name, only, s, flags...)
+	for try := 1; try < 4 && r.Clean() == nil && r.Fair() != nil; try++ {
+		r = blow(t, version, name+strconv.Itoa(try), only, s, flags...)
+	}
+	return r.Check()
+}
+
 var eras = map[string]string{"Legacy": rawmcp.Legacy, "Modern": rawmcp.Modern}
 
 // TestG01NothingOutsideIsRead: while names are exchanged with links to outside, no tool that reads gives a byte or a name
@@ -167,8 +177,8 @@ var eras = map[string]string{"Legacy": rawmcp.Legacy, "Modern": rawmcp.Modern}
 func TestG01NothingOutsideIsRead(t *testing.T) {
 	for era, version := range eras {
 		t.Run(era, func(t *testing.T) {
-			r := blow(t, version, "g01", []storm.Op{storm.Read, storm.Read, storm.Stat, storm.List, storm.Tree}, start{}, "--confine=off")
-			if err := r.Check(); err != nil {
+			err := fair(t, version, "g01", []storm.Op{storm.Read, storm.Read, storm.Stat, storm.List, storm.Tree}, start{}, "--confine=off")
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -180,8 +190,8 @@ func TestG01NothingOutsideIsRead(t *testing.T) {
 func TestG02NothingOutsideIsWritten(t *testing.T) {
 	for era, version := range eras {
 		t.Run(era, func(t *testing.T) {
-			r := blow(t, version, "g02", []storm.Op{storm.Write, storm.Create, storm.Edit, storm.Mkdir, storm.Move, storm.Copy, storm.Delete, storm.Append, storm.Read, storm.List}, start{}, "--confine=off")
-			if err := r.Check(); err != nil {
+			err := fair(t, version, "g02", []storm.Op{storm.Write, storm.Create, storm.Edit, storm.Mkdir, storm.Move, storm.Copy, storm.Delete, storm.Append, storm.Read, storm.List}, start{}, "--confine=off")
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -190,8 +200,8 @@ func TestG02NothingOutsideIsWritten(t *testing.T) {
 
 // TestStormWithoutOpenat2: the walk that takes openat2's place holds too, through all tools at once.
 func TestStormWithoutOpenat2(t *testing.T) {
-	r := blow(t, rawmcp.Legacy, "walk", nil, start{launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}}, "--confine=off")
-	if err := r.Check(); err != nil {
+	err := fair(t, rawmcp.Legacy, "walk", nil, start{launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}}, "--confine=off")
+	if err != nil {
 		t.Error(err)
 	}
 }

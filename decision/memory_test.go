@@ -45,7 +45,7 @@ func TestMemoryRing(t *testing.T) {
 func TestMemoryAwait(t *testing.T) {
 	m := NewMemory(2)
 	is := func(id string) func(*Record) bool { return func(r *Record) bool { return r.ID == id } }
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	found := make(chan error, 2)
 	for range 2 {

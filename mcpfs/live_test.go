@@ -78,7 +78,7 @@ func start(t *testing.T, o serve.Options, c clientOptions) *live {
 	}
 	t.Cleanup(func() {
 		l.session.Close()
-		ctx, stop := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 		defer stop()
 		if err := service.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)

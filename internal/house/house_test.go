@@ -151,11 +151,16 @@ func allowed(room string) ([]string, bool) {
 }
 
 func TestHouse(t *testing.T) {
-	rooms := list(t, "./...")
+	all, rooms := map[string]pkg{}, []pkg{} // with all they depend on; ours
+	for _, p := range list(t, "-deps", "./...") {
+		if all[p.ImportPath] = p; p.Module != nil && p.Module.Path == module {
+			rooms = append(rooms, p)
+		}
+	}
 	t.Run("Imports", func(t *testing.T) { importTable(t, rooms) })
 	t.Run("Page", func(t *testing.T) { documented(t, rooms) })
-	t.Run("Product", func(t *testing.T) { product(t) })
-	t.Run("Public", func(t *testing.T) { public(t) })
+	t.Run("Product", func(t *testing.T) { product(t, all) })
+	t.Run("Public", func(t *testing.T) { public(t, all) })
 	t.Run("NoReplace", noReplace)
 	t.Run("Files", func(t *testing.T) { files(t, rooms) })
 	t.Run("Sizes", func(t *testing.T) { sizes(t, rooms) })
@@ -198,12 +203,16 @@ func importTable(t *testing.T, rooms []pkg) {
 }
 
 // product: nothing that only proves is linked into the binary.
-func product(t *testing.T) {
-	for _, p := range list(t, "-deps", "./cmd/rootbound") {
-		if proves(p.room()) {
+func product(t *testing.T, all map[string]pkg) {
+	deps := all[module+"/cmd/rootbound"].Deps
+	if len(deps) == 0 {
+		t.Fatal("the binary imports nothing")
+	}
+	for _, dep := range deps {
+		if p := all[dep]; proves(p.room()) {
 			t.Errorf("the binary holds %s", p.room())
 		}
-		if p.ImportPath == "testing" {
+		if dep == "testing" {
 			t.Errorf("the binary holds the package testing")
 		}
 	}
@@ -222,9 +231,14 @@ var foreign = map[string][]string{
 	"guard":     {"golang.org/x/sys", "golang.org/x/sync", "golang.org/x/mod", "golang.org/x/text", "github.com/bmatcuk/doublestar/v4"},
 }
 
-func public(t *testing.T) {
+func public(t *testing.T, all map[string]pkg) {
 	for room, may := range foreign {
-		for _, p := range list(t, "-deps", "./"+room) {
+		own, ok := all[path.Join(module, room)]
+		if !ok {
+			t.Errorf("there is no room %q", room)
+		}
+		for _, dep := range own.Deps {
+			p := all[dep]
 			if p.Standard || p.Module == nil || p.Module.Path == module {
 				continue
 			}

@@ -5,6 +5,7 @@
 package rig
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,7 +57,8 @@ func watch() error {
 	})
 }
 
-// Sabotaged builds the server from a copy of the module with a patch of sabotage/ applied, and gives its path.
+// Sabotaged builds the server with a patch of sabotage/ applied and gives its path. Only the files that the patch names are
+// copied, and stand in for those of the module: what the patch does not reach is not compiled again.
 func Sabotaged(tb testing.TB, patch string) string {
 	tb.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
@@ -64,35 +66,43 @@ func Sabotaged(tb testing.TB, patch string) string {
 		tb.Fatal(err)
 	}
 	from, to := strings.TrimSpace(string(out)), tb.TempDir()
-	err = filepath.WalkDir(from, func(p string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, _ := filepath.Rel(from, p)
-		switch {
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || d.Name() == "bin"):
-			return filepath.SkipDir
-		case d.IsDir():
-			return os.MkdirAll(filepath.Join(to, rel), 0o755)
-		case !d.Type().IsRegular():
-			return nil
-		}
-		b, err := os.ReadFile(p)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
-	})
+	patch = filepath.Join(from, "sabotage", patch)
+	text, err := os.ReadFile(patch)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := exec.Command("git", "apply", filepath.Join("sabotage", patch))
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for line := range strings.Lines(string(text)) {
+		name, ok := strings.CutPrefix(strings.TrimSpace(line), "+++ b/")
+		if !ok {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(from, name)] = filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755); err != nil {
+			tb.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, name), b, 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	c := exec.Command("git", "apply", patch)
 	c.Dir, c.Env = to, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(to))
 	if out, err := c.CombinedOutput(); err != nil {
 		tb.Fatalf("%s does not apply: %s", patch, out)
 	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(to, "overlay.json"), list, 0o644); err != nil {
+		tb.Fatal(err)
+	}
 	bin := filepath.Join(to, "rootbound-sabotaged")
-	if err := Build(bin, to); err != nil {
+	if err := Build(bin, "", "-overlay", filepath.Join(to, "overlay.json")); err != nil {
 		tb.Fatal(err)
 	}
 	return bin

@@ -101,13 +101,13 @@ func TestLockOfADeadProcessIsFree(t *testing.T) {
 	if !errors.As(err, &e) || e.Reason != rootbound.Cancelled || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("the lock of a living process: %v", err)
 	}
-	if unlock, err := l.Lock(within(t, 5*time.Second), key("another")); err != nil {
+	if unlock, err := l.Lock(within(t, time.Minute), key("another")); err != nil {
 		t.Errorf("another entry waited: %v", err)
 	} else {
 		unlock()
 	}
 	c.kill(t)
-	unlock, err := l.Lock(within(t, 5*time.Second), key("a"))
+	unlock, err := l.Lock(within(t, time.Minute), key("a"))
 	if err != nil {
 		t.Fatalf("the lock of a killed process: %v", err)
 	}
@@ -142,7 +142,7 @@ func TestLockCancelledLeavesNothing(t *testing.T) {
 	mine()
 	unlock()
 	for _, l := range []*Locks{l, other} {
-		unlock, err := l.Lock(within(t, 5*time.Second), key("a"), key("b"), key("c"))
+		unlock, err := l.Lock(within(t, time.Minute), key("a"), key("b"), key("c"))
 		if err != nil {
 			t.Fatalf("a cancelled call left a lock behind: %v", err)
 		}
