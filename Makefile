@@ -31,10 +31,10 @@ run:
 
 test:
 	@$(GO) vet ./...
-	@$(GO) run ./tools/suite -- -vet=off $(FLAGS) -timeout=900s ./...
+	@$(GO) run ./tools/suite -- -vet=off $(FLAGS) -timeout=1500s ./...
 
 cases:
-	RB_LONG=1 $(GO) test -timeout=20m -count=1 $(FLAGS) -run '^(TestAttacks|TestAttacksConfined|TestSuites)$$' ./cases
+	RB_LONG=1 $(GO) test -timeout=20m -count=1 $(FLAGS) -run '^(TestAttacks|TestAttacksModern|TestAttacksConfined|TestSuites)$$' ./cases
 
 RACED := . ./authority/... ./beneath ./decision/... ./fileop/... ./guard/... ./mcpscope ./mcpfs/... ./search ./watch ./internal/state ./internal/serve
 race:
