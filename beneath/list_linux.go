@@ -84,7 +84,7 @@ func (n *Node) Type() fs.FileMode { return n.kind }
 func (n *Node) Mark() int {
 	if n.kind.IsDir() && len(n.t.o.set.marks) > 0 {
 		if n.id == nil {
-			i, err := n.Info()
+			i, err := statAt(n.level.fd, n.name)
 			if err != nil {
 				return n.level.mark
 			}
@@ -97,10 +97,16 @@ func (n *Node) Mark() int {
 	return n.level.mark
 }
 
-// Info is lstat by the held parent.
+// Info is lstat by the held parent. rule_denied (Detail "mounts"): what is mounted there is not to be seen.
 func (n *Node) Info() (Info, error) {
 	i, err := statAt(n.level.fd, n.name)
-	return i, fail(err)
+	if err != nil {
+		return i, fail(err)
+	}
+	if err := n.t.o.set.mayCross(n.t.o.at.Root, n.level.id, i.ID); err != nil {
+		return Info{}, err
+	}
+	return i, nil
 }
 
 // Target describes what a link reaches, if that is inside the set and Object.Show allows it. It resolves anew from the

@@ -154,6 +154,10 @@ func TestMounts(t *testing.T) {
 			} else if err == nil {
 				o.Close()
 			}
+			// Nor are size and times of what is mounted told.
+			if i, err := n.Info(); (n.Name() == "m" || n.Name() == "t" || n.Name() == "one") != (outcome(err) == denied) || err != nil && i != (Info{}) {
+				t.Errorf("%s: %+v %v", n.Name(), i, err)
+			}
 			return Into, nil
 		}))
 		// A mount that is itself granted may be entered.

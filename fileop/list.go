@@ -85,8 +85,8 @@ func item(n *beneath.Node, details bool) (Item, bool) {
 	it.Dir = it.Type.IsDir()
 	if details {
 		info, err := n.Info()
-		if err != nil {
-			return it, false // it vanished
+		if err != nil && rootbound.ReasonOf(err) != rootbound.RuleDenied { // it vanished
+			return it, false
 		}
 		it.Info, it.Size = info, info.Size
 	}

@@ -132,7 +132,7 @@ func (r *resources) directory(ctx context.Context, on *guard.Target, g guard.Req
 		}
 		b = wire.AppendJSON(append(b, "\n"+`{"name":`...), rootbound.Listed(it.Name))
 		b = append(b, `,"type":"`+kind(it)+`"`...)
-		if it.Type.IsRegular() {
+		if it.Type.IsRegular() && !it.Info.MTime.IsZero() {
 			b = fmt.Appendf(b, `,"size":%d`, it.Size)
 		}
 		if it.Type&fs.ModeSymlink != 0 && it.Dir {
