@@ -34,6 +34,7 @@ const (
 	SelfGone                    // the directory itself is gone, or its file system was unmounted
 	Forgotten                   // the watch is no more: removed by us, or because of SelfGone
 	Lost                        // notices were lost; ID means nothing
+	Remounted                   // mounts appeared or went; Name holds where, with NUL between; ID means nothing. Not told by Next
 )
 
 // Place is where an object was reached, to be resolved again from its root whenever something is to be known about it.
@@ -55,6 +56,18 @@ func (p *Place) At() Ref { return p.at }
 
 // ID is the object that was at the place when it was taken.
 func (p *Place) ID() ObjectID { return p.id }
+
+// Near tells whether one of these paths of the host is that of the place, above it or below it, going by the canonical path
+// of its root: a reason to look again, and nothing more.
+func (p *Place) Near(paths []string) bool {
+	at := strings.TrimRight(p.set.root(p.at.Root).Path()+"/"+p.at.Path, "/") + "/"
+	for _, path := range paths {
+		if path = strings.TrimRight(path, "/") + "/"; strings.HasPrefix(at, path) || strings.HasPrefix(path, at) {
+			return true
+		}
+	}
+	return false
+}
 
 // Depth is how many components the place lies below its root.
 func (p *Place) Depth() int {

@@ -12,6 +12,12 @@ import (
 
 // take follows one notice.
 func (x *Watch) take(n beneath.Notice) {
+	if n.What&beneath.Remounted != 0 {
+		if x.place.Near(strings.Split(n.Name, "\x00")) {
+			x.again()
+		}
+		return
+	}
 	k := x.nodes.find(n.ID)
 	switch {
 	case k == none:
@@ -238,6 +244,13 @@ func (x *Watch) check(what beneath.What) {
 	}
 }
 
+// again looks at everything once more, after something happened of which there are no notices.
+func (x *Watch) again() {
+	x.unsure = true
+	x.rescan()
+	x.overflow()
+}
+
 // overflow tells that all must be read again, if the object itself may be seen.
 func (x *Watch) overflow() {
 	l, ok := x.resolve(0, x.name)
@@ -248,6 +261,8 @@ func (x *Watch) overflow() {
 	switch err := x.judge(&l, 0, false); {
 	case ended(err):
 		x.unsure = true
+	case err == nil && x.name != "" && !l.Gone && l.Entry.ID.Mount != l.Dir.ID.Mount:
+		x.end(rootbound.IOError) // as begin says
 	case passing(err):
 		x.doubt()
 	case err != nil:

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -81,6 +82,24 @@ func (w *Watcher) tick() {
 		}
 	}
 	d.timer.Reset(patience)
+}
+
+// follow hands on where mounts appear and go, until the end.
+func (w *Watcher) follow() {
+	for {
+		at, err := w.opt.Mounts.Next()
+		if err != nil {
+			return
+		}
+		n := beneath.Notice{What: beneath.Remounted, Name: strings.Join(at, "\x00")}
+		w.mu.Lock()
+		for _, x := range w.watches {
+			if x.queue(n) {
+				w.wg.Go(x.work)
+			}
+		}
+		w.mu.Unlock()
+	}
 }
 
 // silent: there will be no more notices.

@@ -57,11 +57,12 @@ type Sight interface {
 
 // Options of a Watcher. The zero value takes the defaults.
 type Options struct {
-	Window      time.Duration // how long what was told of one path is not told again; default 50 ms, negative: at once each time
-	Pending     int           // how many paths of one watch may be in their window; more become Overflow. Default 4,096
-	Queue       int           // notices of one watch that wait to be judged; more become Overflow. Default 16,384
-	Directories int           // of one watch; 0: what fs.inotify.max_user_watches leaves
-	Together    int           // directories of all watches of one owner, each counted as often as it is watched; 0: no bound
+	Window      time.Duration   // how long what was told of one path is not told again; default 50 ms, negative: at once each time
+	Pending     int             // how many paths of one watch may be in their window; more become Overflow. Default 4,096
+	Queue       int             // notices of one watch that wait to be judged; more become Overflow. Default 16,384
+	Directories int             // of one watch; 0: what fs.inotify.max_user_watches leaves
+	Mounts      *beneath.Mounts // followed, and closed with the Watcher; nil: opened by New, where this process may
+	Together    int             // directories of all watches of one owner, each counted as often as it is watched; 0: no bound
 }
 
 // notifier is beneath.Notifier, which tests replace.
@@ -104,6 +105,9 @@ func New(o Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Mounts == nil {
+		o.Mounts, _ = beneath.NewMounts() // without it mounts are not noticed
+	}
 	return newWith(n, o), nil
 }
 
@@ -122,6 +126,9 @@ func newWith(n notifier, o Options) *Watcher {
 	w.duty.timer = time.AfterFunc(time.Hour, w.tick)
 	w.duty.timer.Stop()
 	w.wg.Go(w.read)
+	if o.Mounts != nil {
+		w.wg.Go(w.follow)
+	}
 	return w
 }
 
@@ -137,6 +144,9 @@ func (w *Watcher) Close() {
 	w.undrained()
 	w.mu.Unlock()
 	_ = w.n.Close()
+	if w.opt.Mounts != nil {
+		w.opt.Mounts.Close()
+	}
 	for _, x := range all {
 		x.Close()
 	}

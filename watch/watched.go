@@ -176,9 +176,7 @@ func (x *Watch) work() {
 		if lost && x.w.deafened() {
 			x.end(rootbound.IOError)
 		} else if lost {
-			x.unsure = true
-			x.rescan()
-			x.overflow()
+			x.again()
 		}
 		if timeUp {
 			x.closeWindows()
@@ -294,6 +292,8 @@ func (x *Watch) begin(ctx context.Context, o *beneath.Object) error {
 		defer e.Close()
 		if i, err := e.Lstat(); err != nil || !i.ID.Same(o.Info().ID) {
 			return &rootbound.Error{Reason: rootbound.MovedOut, Err: err}
+		} else if i.ID.Mount != d.Info().ID.Mount {
+			return &rootbound.Error{Reason: rootbound.IOError, Detail: "a file that is mounted by itself tells nothing here", Next: "Read it again instead; what changes it is told where it is mounted from."}
 		}
 		o = d
 	}

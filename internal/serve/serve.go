@@ -103,8 +103,10 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	watching, unwatch := subscribe.Watching(watch.Options{})
 	if o.Confine != nil {
 		if o.Server.Confine, err = o.Confine(ceiling); err != nil {
+			unwatch()
 			_ = ceiling.Close() // the reason not to serve is the one that counts
 			return nil, err
 		}
@@ -120,7 +122,6 @@ func New(o Options) (*Service, error) {
 	if o.Cache >= 0 {
 		s.kept = cache.New(cache.Options{Bytes: o.Cache})
 	}
-	watching, unwatch := subscribe.Watching(watch.Options{})
 	s.hub, s.unwatch = subscribe.New(subscribe.Options{Watch: watching, Subscriptions: o.Subscriptions}), unwatch
 	s.scope = mcpscope.New(ceiling, mcpscope.Options{
 		Mode: o.Mode, NeverAskModern: o.NeverAskModern, Timeout: o.RootsTimeout, EmptyIsCeiling: o.EmptyIsCeiling,

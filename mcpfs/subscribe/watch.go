@@ -5,15 +5,19 @@ import (
 	"sync"
 
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/watch"
 )
 
 // Watching is an Options.Watch on one watch.Watcher, which is made when something is subscribed to for the first time. close
-// ends it. Of one authority 100,000 directories are watched at once, if o sets no other bound.
+// ends it. Call it before the process is confined. Of one authority 100,000 directories are watched at once, if o sets no other bound.
 func Watching(o watch.Options) (start func(context.Context, *guard.Target, bool, func(string, bool)) (Watch, error), close func()) {
 	if o.Together == 0 {
 		o.Together = 100_000
+	}
+	if o.Mounts == nil {
+		o.Mounts, _ = beneath.NewMounts() // now, since a confinement that follows may forbid it
 	}
 	l := &lazy{opt: o}
 	return l.start, l.close
@@ -64,8 +68,11 @@ func (l *lazy) close() {
 	w := l.w
 	l.closed = true
 	l.mu.Unlock()
-	if w != nil {
+	switch {
+	case w != nil:
 		w.Close()
+	case l.opt.Mounts != nil:
+		l.opt.Mounts.Close()
 	}
 }
 

@@ -1,0 +1,111 @@
+package watch
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
+	"golang.org/x/sys/unix"
+)
+
+// inNamespace runs the calling test in a process with mounts of its own, and tells whether this is that process.
+func inNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("WATCH_MOUNTS") != "" {
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	c.Env = append(os.Environ(), "WATCH_MOUNTS=1", "TMPDIR="+t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+	var failed *exec.ExitError
+	switch out, err := c.CombinedOutput(); {
+	case errors.As(err, &failed):
+		t.Errorf("%v\n%s", err, out)
+	case err != nil:
+		t.Skipf("no user namespaces: %v %s", err, out)
+	}
+	return false
+}
+
+// What is mounted over a watched directory is watched from then on, and what it hid when it goes; of both inotify says
+// nothing. A file that is mounted by itself cannot be watched, and that is said.
+func TestMountsAreNoticed(t *testing.T) {
+	if !inNamespace(t) {
+		return
+	}
+	w := newWorld(t)
+	w.do("file ws/d/f 1", "file ws/d/sub/g 1", "file ws/one 1", "file ws/e/f 1", "file out/f 1", "file out/sub/g 1", "file far/f 1")
+	bind := func(from, to string) {
+		t.Helper()
+		must(t, unix.Mount(w.dir+"/"+from, w.dir+"/"+to, "", unix.MS_BIND, ""))
+		t.Cleanup(func() { _ = unix.Unmount(w.dir+"/"+to, unix.MNT_DETACH) })
+	}
+	in := newWatcher(t, Options{Window: -1})
+	_, tree := w.watch(in, "", true, nil)
+	_, file := w.watch(in, "d/f", false, nil)
+	_, one := w.watch(in, "one", false, nil)
+	_, other := w.watch(in, "e", true, nil)
+
+	bind("out", "far") // of no interest to any of them
+	bind("out", "ws/d")
+	tree.until(Event{Kind: Overflow})
+	file.until(Event{Kind: Ended, Why: rootbound.MovedOut})
+	w.hears(tree, "out/f", "d/f")
+	w.hears(tree, "ws/d/sub/new", "d/sub/new")
+
+	bind("out/f", "ws/one")
+	one.until(Event{Kind: Ended, Why: rootbound.IOError})
+	o := w.open("one")
+	defer o.Close()
+	if _, err := in.Add(t.Context(), o, false, nil, one.add); rootbound.ReasonOf(err) != rootbound.IOError || !strings.Contains(err.Error(), "mounted") {
+		t.Errorf("a mounted file is watched: %v", err)
+	}
+
+	must(t, unix.Unmount(w.dir+"/ws/d", 0))
+	told := w.hears(tree, "ws/d/f", "d/f")
+	w.do("file out/"+canary+" x", "file out/sub/"+canary+" x")
+	nothing(t, append(told, w.hears(tree, "ws/d/sub/g", "d/sub/g")...))
+	w.do("file ws/e/f 2")
+	for _, e := range other.until(Event{Rel: "f", Kind: Changed}) {
+		if e.Kind == Overflow {
+			t.Error("told to read again for a mount elsewhere")
+		}
+	}
+}
+
+// hears changes a file until that is told by its name: an Overflow has a window of its own, in which all is told as one more.
+func (w *world) hears(l *log, file, rel string) (told []Event) {
+	w.t.Helper()
+	want := Event{Rel: rel, Kind: Changed}
+	for {
+		w.do("file " + file + " x")
+		told = append(told, l.untilAny(want, Event{Kind: Overflow})...)
+		if told[len(told)-1] == want {
+			return told
+		}
+		time.Sleep(2 * leastWait)
+	}
+}
+
+// Without a way to hear of mounts all else is told.
+func TestMountsThatCannotBeFollowed(t *testing.T) {
+	m, err := beneath.NewMounts()
+	must(t, err)
+	m.Close()
+	m.Close()
+	w := newWorld(t)
+	_, l := w.watch(newWatcher(t, Options{Mounts: m}), "", true, nil)
+	w.do("file ws/f 1")
+	l.until(Event{Rel: "f", Kind: Changed})
+}
