@@ -44,10 +44,31 @@ func (r *reader) mark(m Mark, near int64) {
 	}
 }
 
+// begun is m if a line begins there, else the first line: a program that writes through a memory mapping can move lines
+// without another version of the file.
+func (r *reader) begun(m Mark) (Mark, error) {
+	if m.Offset == 0 {
+		return m, nil
+	}
+	var end [1]byte
+	n, err := r.at(end[:], m.Offset-1)
+	switch {
+	case err != nil && err != io.EOF:
+		return m, err
+	case n == 1 && end[0] == '\n':
+		return m, nil
+	}
+	r.known = nil
+	return Mark{Line: 1}, nil
+}
+
 // skip finds where the line after count lines begins, or where the file ends before, and sets marks on the way. What is
 // skipped must be text too: it is where a file that has no lines at all is found out.
 func (r *reader) skip(buf []byte, count, every int64) (off, skipped int64, err error) {
-	from := r.before(count + 1)
+	from, err := r.begun(r.before(count + 1))
+	if err != nil {
+		return 0, 0, err
+	}
 	off, skipped = from.Offset, from.Line-1
 	open := false // bytes behind the last newline
 	for skipped < count {

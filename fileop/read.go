@@ -107,7 +107,8 @@ func ReadText(ctx context.Context, src io.ReaderAt, info beneath.Info, part Part
 }
 
 // ReadTextFrom is ReadText that need not read from the start to find a line. known are marks that earlier reads found in
-// this very version of the file, ascending; what they say is believed.
+// this very version of the file, ascending; what they say is believed
+// where a line begins.
 func ReadTextFrom(ctx context.Context, src io.ReaderAt, info beneath.Info, part Part, limit int, known []Mark) (Text, error) {
 	if err := part.check(); err != nil {
 		return Text{}, err

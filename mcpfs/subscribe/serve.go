@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -125,6 +126,11 @@ func (h *Hub) listen(ctx context.Context, req *mcp.SubscriptionsListenRequest, n
 	}
 	st := h.stream(req.Session, standing)
 	st.id, st.wants = id, kindsOf(agreed)
+	uris := slices.Clone(req.Params.Notifications.ResourceSubscriptions)
+	slices.Sort(uris)
+	if int64(len(slices.Compact(uris))) > h.most.Load() { // each would be judged and recorded, however many are refused
+		return nil, st.full()
+	}
 	if err := h.join(st); err != nil {
 		return nil, err
 	}

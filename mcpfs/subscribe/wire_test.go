@@ -252,6 +252,11 @@ func TestLimits(t *testing.T) {
 	q.listenEnded(2)
 	q.listen(6, metaPlain, uris(of("lib", ".")))
 	q.failed(6, -32602, "no more watches] (limit_reached)")
+	// What is too much is not even looked at, though all of it would be refused; the same URI again is not more.
+	q.listen(7, metaPlain, uris(of("app", "none"), of("nobody", "x"), of("lib", ".env")))
+	q.failed(7, -32602, "one listen has 2 subscriptions at most] (limit_reached)")
+	q.listen(8, metaPlain, uris(of("app", "none"), of("app", "none"), of("app", "none")))
+	q.failed(8, -32602, "Resource not found")
 }
 
 // Many changes become one of the whole.
