@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound/probe/script"
+	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
 
@@ -45,7 +46,7 @@ func (p *player) prior(s script.Step) prior {
 	return b
 }
 
-// judge waits for a call and holds what came and what happened against what the step wants. It returns the answer's text.
+// judge waits for a call and holds what came and what happened against what the step wants. It returns the whole answer.
 func (p *player) judge(g *ongoing) string {
 	s := g.step
 	before := p.prior(s)
@@ -80,7 +81,7 @@ func (p *player) judge(g *ongoing) string {
 		p.denied(s, before, r, changed)
 	}
 	p.texts(s, r)
-	return r.Text
+	return string(whole(r))
 }
 
 func said(r *wire.Result) string {
@@ -191,7 +192,7 @@ func (p *player) denied(s script.Step, b prior, r *wire.Result, changed []string
 		}
 		return
 	}
-	if text := bytes.TrimSpace(b.bytes); s.Op == "read" && len(text) > 0 && (bytes.Contains([]byte(r.Text), text) || bytes.Contains(r.Blob, text)) {
+	if text := bytes.TrimSpace(b.bytes); s.Op == "read" && len(text) > 0 && (bytes.Contains(whole(r), text) || bytes.Contains(r.Blob, text)) {
 		p.against("read %s gave the text of the file", s.Path)
 	}
 	if s.Op == "stat" && !r.Refused && !r.Open {
@@ -205,6 +206,25 @@ func (p *player) denied(s script.Step, b prior, r *wire.Result, changed []string
 	}
 }
 
+// whole is an answer with everything beside its text.
+func whole(r *wire.Result) []byte { return truth.Unescaped(r.Raw) }
+
+// mentions reports whether a text holds another, a number not as a part of a longer one.
+func mentions(text, part string) bool {
+	digit := func(s string, at int) bool { return at >= 0 && at < len(s) && s[at] >= '0' && s[at] <= '9' }
+	for from := 0; ; {
+		at := strings.Index(text[from:], part)
+		if at < 0 || part == "" {
+			return false
+		}
+		at += from
+		if end := at + len(part); !(digit(part, 0) && digit(text, at-1)) && !(digit(part, len(part)-1) && digit(text, end)) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
 // texts checks what the answer says.
 func (p *player) texts(s script.Step, r *wire.Result) {
 	for _, t := range s.Has {
@@ -212,15 +232,15 @@ func (p *player) texts(s script.Step, r *wire.Result) {
 			p.against("the answer lacks %q: %s", t, firstLine(r.Text))
 		}
 	}
+	text := string(whole(r))
 	for _, t := range s.Lacks {
-		if strings.Contains(r.Text, p.w.Fill(t)) {
+		if mentions(text, p.w.Fill(t)) {
 			p.against("the answer holds %q", t)
 		}
 	}
 	if s.Most > 0 && len(r.Text) > s.Most {
 		p.against("the answer has %d bytes", len(r.Text))
 	}
-	text := r.Text
 	for _, sent := range []string{s.Path, s.To} {
 		if sent != "" {
 			text = strings.ReplaceAll(text, p.w.Fill(sent), "")

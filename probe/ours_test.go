@@ -27,7 +27,9 @@ func TestMain(m *testing.M) {
 // judge runs the deterministic cases against a server and fails on what could not be put.
 func judge(t *testing.T, s probe.Server, o probe.Options) *probe.Report {
 	t.Helper()
-	o.Dir = t.TempDir()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
 	if o.Timeout == 0 {
 		o.Timeout = 20 * time.Second // tests run beside others on slow machines
 	}

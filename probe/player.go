@@ -76,7 +76,7 @@ func (p *player) note(who, text string) {
 
 // see looks at every message that passes.
 func (p *player) see(in bool, raw []byte) {
-	leaked := in && p.w.Leaked(raw)
+	leaked := in && truth.Leaked(raw)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	who := "client"
@@ -87,10 +87,23 @@ func (p *player) see(in bool, raw []byte) {
 		p.note(who, compact(raw))
 	}
 	if leaked {
-		p.leaks++
-		if p.leaks == 1 {
-			p.evidence = append(p.evidence, "bytes or names from outside came back")
-		}
+		p.leaked("bytes or names from outside came back")
+	}
+}
+
+// hear looks at what the server says beside messages.
+func (p *player) hear(raw []byte) {
+	if truth.Leaked(raw) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.leaked("bytes or names from outside came beside the messages: on standard error, or around HTTP")
+	}
+}
+
+// leaked takes note of a leak. p.mu is held.
+func (p *player) leaked(what string) {
+	if p.leaks++; p.leaks == 1 {
+		p.evidence = append(p.evidence, what)
 	}
 }
 
@@ -100,8 +113,31 @@ func (p *player) against(format string, a ...any) {
 	p.evidence = append(p.evidence, p.w.Blank(fmt.Sprintf(format, a...)))
 }
 
-// play plays the case. The error says why it could not be asked at all.
+// play plays the case and looks at the tree when the server has ended. The error says why it could not be asked at all.
 func (p *player) play(ctx context.Context) error {
+	err := p.perform(ctx)
+	if p.base == nil || len(p.c.Storm) > 0 {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.settle()
+	for _, o := range p.outside {
+		p.evidence = append(p.evidence, "outside, "+o)
+	}
+	var not *unfit
+	switch {
+	case errors.As(err, &not) && len(p.outside) > 0: // what it did outside counts all the same
+	case err != nil:
+		return err
+	case p.missing != "" && len(p.evidence) == 0: // what it did meanwhile counts all the same
+		return &unfit{p.missing}
+	}
+	return p.broken
+}
+
+// perform does what the case says, from the start of the server to its end.
+func (p *player) perform(ctx context.Context) error {
 	if err := p.w.Do(p.c.Tree); err != nil {
 		return err
 	}
@@ -135,7 +171,7 @@ func (p *player) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.See, o.Line = p.see, p.c.Line
+	o.See, o.Hear, o.Line = p.see, p.hear, p.c.Line
 	if !p.roots.Undeclared {
 		o.Roots = p.answer
 	}
@@ -172,16 +208,7 @@ func (p *player) play(ctx context.Context) error {
 	if p.missing == "" {
 		p.after()
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.settle()
-	for _, o := range p.outside {
-		p.evidence = append(p.evidence, "outside, "+o)
-	}
-	if p.missing != "" && len(p.evidence) == 0 { // what it did meanwhile counts all the same
-		return &unfit{p.missing}
-	}
-	return p.broken
+	return nil
 }
 
 // patience is how long a server may take to end after its input was closed.

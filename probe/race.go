@@ -129,7 +129,7 @@ func (p *player) race() error {
 // told counts an answer that says what it must not as a leak.
 func (p *player) told(s script.Step, r *wire.Result) {
 	for _, t := range s.Lacks {
-		if !strings.Contains(r.Text, t) {
+		if !mentions(string(whole(r)), t) {
 			continue
 		}
 		p.mu.Lock()

@@ -73,7 +73,9 @@ type Report struct {
 // SchemaName is the value of Report.Schema.
 const SchemaName = "rootbound.probe.v1"
 
-func (r *Report) sum() {
+// Sum counts the verdicts of the cases into Summary.
+func (r *Report) Sum() {
+	r.Summary = Summary{}
 	for _, o := range r.Cases {
 		switch o.Verdict {
 		case Held:

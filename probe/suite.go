@@ -10,7 +10,6 @@ package probe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -52,12 +51,15 @@ type Options struct {
 	// StateLife is how long a requestState of the server lives, as its documentation or a setting says. 0: the case of one that
 	// has expired is skipped. A state that is served later than that is a fall.
 	StateLife time.Duration
-	Seed      uint64        // of the canaries
-	Jobs      int           // cases at once; default 4. Races run alone
-	Dir       string        // where trees are made; default the system's temporary directory
-	Keep      bool          // do not remove the trees of cases that did not hold
-	Met       func(Subject) // called once, when the server and its tools are known
-	Told      func(done, all int, o Outcome)
+	Seed      uint64 // of the canaries
+	Jobs      int    // cases at once; default 4. Races run alone
+	Dir       string // where trees are made; default the system's temporary directory
+	Keep      bool   // do not remove the trees of cases that did not hold
+	// Alone says that this process starts nothing but this run. Whatever descends from it is ended with the run, also what
+	// left its group and gave its environment up; else what did both is not found.
+	Alone bool
+	Met   func(Subject) // called once, when the server and its tools are known
+	Told  func(done, all int, o Outcome)
 }
 
 // suite is one run.
@@ -66,17 +68,12 @@ type suite struct {
 	server  Server
 	profile *profile.Profile
 	eager   bool   // the server asks for roots by itself
+	blind   bool   // its search finds nothing, whatever it is asked for
 	mark    string // in the environment of every process of this run
 	subject Subject
 
 	mu    sync.Mutex
 	trees []past
-}
-
-// past is the tree of a case that was asked, and where its outcome stands.
-type past struct {
-	w  *truth.World
-	at int
 }
 
 // ErrCannotRun says that the server could not be asked anything.
@@ -106,7 +103,12 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 		}
 	}
 	r := &suite{o: o, server: server, profile: server.Profile, mark: fmt.Sprintf("ROOTBOUND_PROBE=%d-%016x", os.Getpid(), rand.Uint64())}
-	defer wire.Sweep(r.mark)
+	if o.Alone {
+		if err := wire.Adopt(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCannotRun, err)
+		}
+	}
+	defer wire.Sweep(r.mark, o.Alone)
 	report := &Report{Schema: SchemaName, Seed: o.Seed, Started: time.Now().UTC().Truncate(time.Second), RaceMS: o.Race.Milliseconds()}
 	began := time.Now()
 	if err := r.meet(ctx); err != nil {
@@ -120,134 +122,11 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 		o.Met(r.subject)
 	}
 	report.Cases = r.all(ctx)
-	wire.Sweep(r.mark) // what a server left behind would go on in its tree
+	wire.Sweep(r.mark, o.Alone) // what a server left behind would go on in its tree
 	r.clear(report.Cases)
 	report.ElapsedMS = time.Since(began).Milliseconds()
-	report.sum()
+	report.Sum()
 	return report, ctx.Err()
-}
-
-// meet starts the server once, learns its tools and which eras it speaks.
-func (r *suite) meet(ctx context.Context) error {
-	w, err := truth.New(r.o.Dir, source(r.o.Seed, "meet", ""))
-	if err != nil {
-		return err
-	}
-	defer w.Remove()
-	r.subject = Subject{Command: r.server.Command, Transport: "stdio", Eras: []string{}}
-	if r.server.URL != "" {
-		r.subject.Transport = "http"
-	}
-	var last error
-	for _, era := range []string{script.EraLegacy, script.EraModern} {
-		if r.o.Eras != nil && !slices.Contains(r.o.Eras, era) {
-			continue
-		}
-		if err := r.greet(ctx, w, era); err != nil {
-			if last == nil || era == script.EraLegacy {
-				last = err
-			}
-			continue
-		}
-		r.subject.Eras = append(r.subject.Eras, era)
-	}
-	if len(r.subject.Eras) == 0 {
-		return last
-	}
-	return nil
-}
-
-func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
-	o, err := r.options(w, nil, era)
-	if err != nil {
-		return err
-	}
-	o.Roots = func(int) wire.Answer { return script.Roots{List: []string{"file://{app}", "file://{docs}"}}.Answer(w) }
-	ctx, stop := r.greeting(ctx)
-	defer stop()
-	conn, err := wire.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(patience)
-	hello, err := conn.Hello(ctx)
-	if err != nil {
-		return r.explain(conn, fmt.Errorf("no handshake: %w", err))
-	}
-	var who struct {
-		Supported []string `json:"supportedVersions"`
-		Info      struct {
-			Name    string `json:"name"`
-			Version string `json:"version"`
-		} `json:"serverInfo"`
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	if err := json.Unmarshal(hello, &who); err != nil {
-		return fmt.Errorf("no handshake: %w", err)
-	}
-	if era == script.EraModern && !slices.Contains(who.Supported, wire.Modern) {
-		return fmt.Errorf("it does not speak %s", wire.Modern)
-	}
-	for k, v := range who.Meta {
-		if strings.HasSuffix(k, "/serverInfo") {
-			json.Unmarshal(v, &who.Info)
-		}
-	}
-	if r.subject.Name == "" {
-		r.subject.Name, r.subject.Version = who.Info.Name, who.Info.Version
-	}
-	raw, err := conn.Request(ctx, "tools/list", nil)
-	if err != nil {
-		return r.explain(conn, fmt.Errorf("no tools: %w", err))
-	}
-	var list struct {
-		Tools []profile.Tool `json:"tools"`
-	}
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return fmt.Errorf("no tools: %w", err)
-	}
-	if era == script.EraLegacy {
-		if n, next := conn.Asks(); n > 0 {
-			r.eager = true
-		} else {
-			select {
-			case <-next:
-				r.eager = true
-			case <-time.After(time.Second):
-			}
-		}
-	}
-	return r.assign(list.Tools)
-}
-
-// explain adds the server's last words to an error.
-func (r *suite) explain(c *wire.Conn, err error) error {
-	if words := firstLine(c.Stderr()); words != "" && !strings.Contains(err.Error(), words) {
-		return fmt.Errorf("%w (it wrote: %s)", err, words)
-	}
-	return err
-}
-
-// assign settles which tool does what.
-func (r *suite) assign(tools []profile.Tool) error {
-	if r.profile == nil {
-		var err error
-		if r.profile, err = profile.Choose(r.subject.Name, tools); err != nil {
-			return err
-		}
-	}
-	r.subject.Profile, r.subject.Tools, r.subject.Unmapped = r.profile.Name, map[string]string{}, []string{}
-	for _, op := range script.Operations() {
-		if in, ok := r.profile.Ops[op]; ok {
-			r.subject.Tools[op] = in.Tool
-		} else {
-			r.subject.Unmapped = append(r.subject.Unmapped, op)
-		}
-	}
-	if len(r.subject.Tools) == 0 {
-		return errors.New("none of its tools is understood; write a profile")
-	}
-	return nil
 }
 
 // patience bounds one answer.
@@ -342,6 +221,10 @@ func (r *suite) ask(ctx context.Context, q question, at int) (o Outcome) {
 		o.Verdict, o.Got = Skipped, why
 		return o
 	}
+	if ctx.Err() != nil { // nothing more is started
+		o.Verdict, o.Got = Failed, "stopped"
+		return o
+	}
 	w, err := truth.New(r.o.Dir, source(r.o.Seed, c.ID, q.era))
 	if err != nil {
 		o.Verdict, o.Got = Failed, err.Error()
@@ -361,35 +244,20 @@ func (r *suite) ask(ctx context.Context, q question, at int) (o Outcome) {
 	default:
 		o.Verdict = Held
 	}
-	if r.o.Keep && (o.Verdict == Fell || o.Verdict == Failed) {
-		o.Evidence = append(o.Evidence, "the tree is kept in "+w.Dir)
+	if r.kept(w, &o) {
 		return o
 	}
+	past := past{w, p.base, at}
 	if p.base.Bytes() > small {
 		remove(w, &o)
-		return o
+	}
+	if p.base.Bytes() > small || len(c.Storm) > 0 {
+		past.last = nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trees = append(r.trees, past{w, at})
+	r.trees = append(r.trees, past)
 	return o
-}
-
-// small is how many bytes of files a tree may hold to stay until the end of the run. A file system spends the more time on
-// a new file the more were removed just before: ext4 looks for a number that was not given back lately.
-const small = 256 << 10
-
-// clear removes the trees of a run.
-func (r *suite) clear(out []Outcome) {
-	for _, t := range r.trees {
-		remove(t.w, &out[t.at])
-	}
-}
-
-func remove(w *truth.World, o *Outcome) {
-	if err := w.Remove(); err != nil {
-		o.Evidence = append(o.Evidence, "the tree could not be removed: "+err.Error())
-	}
 }
 
 // unfit says why a case cannot be put to this server; empty if it can.
@@ -400,6 +268,9 @@ func (r *suite) unfit(q question) string {
 	for _, s := range q.c.Steps {
 		if _, ok := r.profile.Ops[s.Op]; s.Op != "" && !ok {
 			return "no tool for " + s.Op
+		}
+		if s.Op == "search" && r.blind {
+			return "its search does not find what is there: nothing it is asked proves anything"
 		}
 		if s.Absolute && r.profile.Relative() {
 			return "the server's tools take no absolute paths"

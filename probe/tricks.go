@@ -33,7 +33,7 @@ func (p *player) trick(s script.Step) error {
 		if err != nil {
 			return err
 		}
-		o.Roots, o.See = p.answer, p.see
+		o.Roots, o.See, o.Hear = p.answer, p.see, p.hear
 		if conn, err = wire.Open(p.ctx, o); err != nil {
 			return err
 		}

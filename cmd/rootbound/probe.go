@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,11 +83,11 @@ func (a *asking) ask(ctx context.Context, w setting.World, args []string) error 
 	a.server.Command = args
 	var err error
 	if a.o.Cases, err = script.Cases(a.dir); err != nil {
-		return setting.Misused("%v", err)
+		return setting.Misused("%s", report.Plain(err.Error())) // the files may be somebody else's
 	}
 	if a.profile != "" {
 		if a.server.Profile, err = profile.Load(a.profile); err != nil {
-			return setting.Misused("%v", err)
+			return setting.Misused("%s", report.Plain(err.Error()))
 		}
 	}
 	if a.eras != "" {
@@ -94,6 +96,11 @@ func (a *asking) ask(ctx context.Context, w setting.World, args []string) error 
 		}
 		a.o.Eras = []string{a.eras}
 	}
+	// A terminal that closes and a pipe that nobody reads end the run, not this process: its servers and trees go first.
+	ctx, hangup := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer hangup()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	a.o.Alone = true
 	live := a.output != "" || a.format != "table" || isTerminal(os.Stderr)
 	began := time.Now()
 	a.o.Met = func(s probe.Subject) {
@@ -103,7 +110,9 @@ func (a *asking) ask(ctx context.Context, w setting.World, args []string) error 
 	}
 	a.o.Told = func(done, all int, o probe.Outcome) {
 		if live {
-			w.Say(fmt.Sprintf("%3d/%d %5.1fs  %s", done, all, time.Since(began).Seconds(), report.Line(o)))
+			if _, err := fmt.Fprintf(w.Err, "%3d/%d %5.1fs  %s\n", done, all, time.Since(began).Seconds(), report.Line(o)); err != nil {
+				hangup()
+			}
 		}
 	}
 	r, err := probe.Judge(ctx, a.server, a.o)
@@ -173,7 +182,7 @@ func (a *asking) beside(w setting.World, files []string) error {
 		r, err := report.Read(in)
 		in.Close()
 		if err != nil {
-			return setting.Misused("%s: %v", f, err)
+			return setting.Misused("%s: %s", f, report.Plain(err.Error()))
 		}
 		reports = append(reports, r)
 	}

@@ -59,6 +59,9 @@ func guess(tools []Tool) *Profile {
 			}
 			if args, ok := h.arguments(tools[at]); ok {
 				p.Ops[h.op] = Invocation{Tool: tools[at].Name, Args: args}
+				if h.op == "search" {
+					p.pattern, _ = parameter(tools[at], roles["pattern"])
+				}
 				break
 			}
 		}
@@ -95,6 +98,28 @@ func (h hint) arguments(t Tool) (map[string]any, bool) {
 		}
 	}
 	return args, true
+}
+
+// Patterns are texts that may find everything, the likeliest first; one empty text where what to search for is not guessed.
+func (p *Profile) Patterns() []string {
+	if p.pattern == "" {
+		return []string{""}
+	}
+	first, _ := p.Ops["search"].Args[p.pattern].(string)
+	list := []string{first}
+	for _, t := range []string{"**/*", truth.Mark, "*", "."} {
+		if t != first {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Seek makes search look for a text, where what to search for is guessed.
+func (p *Profile) Seek(text string) {
+	if p.pattern != "" {
+		p.Ops["search"].Args[p.pattern] = text
+	}
 }
 
 // pattern finds everything: by a part of every text where contents are searched, by a glob where names are.

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/rootbound/rootbound/probe/script"
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
@@ -30,6 +28,8 @@ type Profile struct {
 	About string                `yaml:"about"`
 	When  When                  `yaml:"when"` // what a server must look like for the profile to be chosen by itself
 	Ops   map[string]Invocation `yaml:"ops"`
+
+	pattern string // the argument of search that says what for, where that was guessed
 }
 
 // When tells which servers a profile fits.
@@ -68,7 +68,7 @@ func Load(file string) (*Profile, error) {
 
 func parse(file string, raw []byte) (*Profile, error) {
 	p := &Profile{}
-	if err := yaml.UnmarshalWithOptions(raw, p, yaml.Strict()); err != nil {
+	if err := script.Decode(raw, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for op, in := range p.Ops {
@@ -78,11 +78,39 @@ func parse(file string, raw []byte) (*Profile, error) {
 		if in.Tool == "" {
 			return nil, fmt.Errorf("%s: %s names no tool", file, op)
 		}
+		if left := values; !within(in.Args, &left) {
+			return nil, fmt.Errorf("%s: the arguments of %s are more than %d values", file, op, values)
+		}
 	}
 	if p.Name == "" {
 		p.Name = filepath.Base(file)
 	}
 	return p, nil
+}
+
+// values is how many an operation's arguments may hold, aliases replaced.
+const values = 1000
+
+// within reports whether a value holds no more than is left.
+func within(a any, left *int) bool {
+	if *left--; *left < 0 {
+		return false
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		for _, e := range x {
+			if !within(e, left) {
+				return false
+			}
+		}
+	case []any:
+		for _, e := range x {
+			if !within(e, left) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Choose finds the built-in profile that fits a server, or maps its tools by their names.

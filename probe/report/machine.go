@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -75,10 +74,10 @@ func junit(w io.Writer, r *probe.Report) error {
 	return err
 }
 
-// clean drops what XML cannot hold.
+// clean drops what XML cannot hold, and what steers the terminal or the page that shows it.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\n' && r != '\t' || r == 0xfffe || r == 0xffff {
+		if r != '\n' && r != '\t' && steers(r) || r == 0xfffe || r == 0xffff {
 			return '·'
 		}
 		return r
@@ -127,9 +126,7 @@ func sarif(w io.Writer, r *probe.Report) error {
 				"logicalLocations": []any{map[string]string{"name": r.Server.Name, "kind": "module"}},
 			}}, map[string]string{"case/v1": o.ID + "/" + o.Era}})
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(map[string]any{
+	return printed(w, map[string]any{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []any{map[string]any{
 			"tool":    map[string]any{"driver": map[string]any{"name": "rootbound probe", "informationUri": "https://github.com/rootbound/rootbound", "rules": rules}},

@@ -35,7 +35,7 @@ func markdown(w io.Writer, reports []*probe.Report) error {
 	if len(reports) == 1 {
 		for _, o := range reports[0].Cases {
 			if o.Verdict == probe.Fell || o.Verdict == probe.Failed {
-				fmt.Fprintf(&b, "\n**%s** (%s) %s: %s. Why it matters: %s.", o.ID, o.Era, escaped(o.What), escaped(reason(&o)), escaped(o.Why))
+				fmt.Fprintf(&b, "\n**%s** (%s) %s: %s. Why it matters: %s.", escaped(o.ID), escaped(o.Era), escaped(o.What), escaped(reason(&o)), escaped(o.Why))
 				if o.Mend != "" {
 					fmt.Fprintf(&b, " To mend: %s.", escaped(o.Mend))
 				}
@@ -49,5 +49,5 @@ func markdown(w io.Writer, reports []*probe.Report) error {
 
 // escaped keeps a text one cell of a table, and plain.
 func escaped(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "_", `\_`).Replace(Plain(s))
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "[", `\[`, "_", `\_`).Replace(Plain(s))
 }

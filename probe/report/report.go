@@ -3,6 +3,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/rootbound/rootbound/probe"
 )
@@ -29,9 +32,7 @@ func Write(w io.Writer, format string, reports ...*probe.Report) error {
 	case "table":
 		return table(w, reports)
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		return e.Encode(reports[0])
+		return printed(w, reports[0])
 	case "junit":
 		return junit(w, reports[0])
 	case "sarif":
@@ -44,15 +45,26 @@ func Write(w io.Writer, format string, reports ...*probe.Report) error {
 	return fmt.Errorf("no format %q; there are %s", format, strings.Join(Formats(), ", "))
 }
 
-// Read reads a report that was written as JSON.
+const longest = 256 << 20 // bytes of a report that Read takes
+
+// Read reads a report that was written as JSON, up to 256 MiB. Its summary is counted anew: the cases are what is shown.
 func Read(r io.Reader) (*probe.Report, error) {
+	in := &io.LimitedReader{R: r, N: longest}
 	out := &probe.Report{}
-	if err := json.NewDecoder(r).Decode(out); err != nil {
-		return nil, err
+	switch err := json.NewDecoder(in).Decode(out); {
+	case err != nil && in.N == 0:
+		return nil, fmt.Errorf("it is larger than %d bytes", longest)
+	case err != nil:
+		return nil, fmt.Errorf("this is no report of a probe: %w", err)
+	case out.Schema != probe.SchemaName:
+		return nil, fmt.Errorf("this is no report of a probe: schema %q, not %s", out.Schema, probe.SchemaName)
 	}
-	if out.Schema != probe.SchemaName {
-		return nil, fmt.Errorf("this is no report of a probe: schema %q", out.Schema)
+	for _, c := range out.Cases {
+		if !slices.Contains([]string{probe.Held, probe.Fell, probe.Skipped, probe.Failed}, c.Verdict) {
+			return nil, fmt.Errorf("this is no report of a probe: verdict %q", c.Verdict)
+		}
 	}
+	out.Sum()
 	return out, nil
 }
 
@@ -121,14 +133,40 @@ func sentence(r *probe.Report) string {
 		cmp.Or(r.Server.Title(), "the server"), s.Held, s.Fell, s.Skipped, s.Error, float64(r.ElapsedMS)/1000)
 }
 
-// Plain keeps a server's text from steering a terminal.
+// Plain keeps a server's text from steering a terminal, or from being shown as another.
 func Plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if steers(r) {
 			return '·'
 		}
 		return r
 	}, s)
+}
+
+// steers reports whether a terminal obeys a character, or shows others differently for it.
+func steers(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
+// printed writes JSON in which what steers a terminal is escaped: it stands in strings only.
+func printed(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", " ")
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var out strings.Builder
+	for _, r := range b.String() {
+		switch {
+		case r == '\n' || !steers(r):
+			out.WriteRune(r)
+		default:
+			for _, u := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&out, "\\u%04x", u)
+			}
+		}
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
 }
 
 // Symbol is a verdict where a line must be short.
@@ -148,7 +186,7 @@ func Symbol(v string) string {
 
 // Line is one outcome as one line of a live table.
 func Line(o probe.Outcome) string {
-	s := fmt.Sprintf("%s  %-5s %-6s  %s", Symbol(o.Verdict), o.ID, o.Era, Plain(o.What))
+	s := fmt.Sprintf("%s  %-5s %-6s  %s", Symbol(o.Verdict), Plain(o.ID), o.Era, Plain(o.What))
 	if why := reason(&o); why != "" && o.Verdict != probe.Skipped {
 		s += "\n      → " + Plain(why)
 	}

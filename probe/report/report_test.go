@@ -116,6 +116,13 @@ func TestSARIFNamesWhatFell(t *testing.T) {
 
 // TestTextsOfAServerStayText: what a server says must not steer a terminal, a table or a page.
 func TestTextsOfAServerStayText(t *testing.T) {
+	for _, format := range []string{"json", "junit", "sarif"} {
+		for _, bad := range []string{"\x1b", "\u009b", "\u202e"} {
+			if text := write(t, format, sample("a\u009b")); strings.Contains(text, bad) {
+				t.Errorf("%s holds %q", format, bad)
+			}
+		}
+	}
 	for _, format := range []string{"table", "markdown", "html"} {
 		text := write(t, format, sample("a"), sample("b"))
 		for _, bad := range []string{"\x1b", "\u202e", "<script>alert"} {
@@ -152,5 +159,44 @@ func TestOneReportOnly(t *testing.T) {
 	}
 	if report.Write(&bytes.Buffer{}, "pdf", sample("a")) == nil || report.Write(&bytes.Buffer{}, "table") == nil {
 		t.Error("a format or a report that does not exist was written")
+	}
+}
+
+// TestHostileReports: a report for --compare may be somebody else's.
+func TestHostileReports(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                "EOF",
+		`[]`:                              "no report of a probe",
+		`{"schema":"rootbound.probe.v2"}`: `"rootbound.probe.v2", not rootbound.probe.v1`,
+		`{"schema":"rootbound.probe.v1","cases":[{"id":"S01","verdict":"passed"}]}`: `verdict "passed"`,
+		`{"schema":"rootbound.probe.v1","cases":{"id":1}}`:                          "no report of a probe",
+	} {
+		if _, err := report.Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	r, err := report.Read(strings.NewReader(`{"schema":"rootbound.probe.v1","summary":{"held":300},"cases":[{"id":"S01","verdict":"fell"}]}`))
+	if err != nil || r.Summary.Held != 0 || r.Summary.Fell != 1 {
+		t.Errorf("a summary is believed: %v %+v", err, r)
+	}
+	evil := sample(`"><img src=x onerror=alert(1)>\`)
+	for i := range evil.Cases {
+		c := &evil.Cases[i]
+		for _, s := range []*string{&c.ID, &c.Family, &c.Era, &c.Want, &c.What, &c.Why, &c.Mend, &c.Ref} {
+			*s += `"><img src=x onerror=alert(1)>\|` + "\n|`" + hostile
+		}
+	}
+	for _, s := range []*string{&evil.Server.Profile, &evil.Server.Eras[0], &evil.Server.Unmapped[0], &evil.Cases[1].Transcript[0].Who} {
+		*s += hostile
+	}
+	page := write(t, "html", evil, evil)
+	if strings.Contains(page, "<img") || strings.Contains(page, "<script>alert") || strings.Contains(page, "\u202e") || strings.Contains(page, "\x1b") {
+		t.Error("a text of a report is a part of the page")
+	}
+	lines := strings.Split(write(t, "markdown", evil), "\n")
+	for _, l := range lines[2:6] { // one row a case, and no cell more than the others have
+		if n := strings.Count(strings.NewReplacer(`\\`, "", `\|`, "").Replace(l), "|"); n != 4 {
+			t.Errorf("%d bars in %s", n, l)
+		}
 	}
 }

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
 	"github.com/rootbound/rootbound/probe/truth"
 	"github.com/rootbound/rootbound/probe/wire"
 )
@@ -225,7 +223,7 @@ func load(from fs.FS, dir string) ([]Case, error) {
 			return nil, err
 		}
 		var list []Case
-		if err := yaml.UnmarshalWithOptions(raw, &list, yaml.Strict()); err != nil {
+		if err := Decode(raw, &list); err != nil {
 			return nil, fmt.Errorf("%s: %w", f, err)
 		}
 		for i := range list {
@@ -247,6 +245,9 @@ func load(from fs.FS, dir string) ([]Case, error) {
 func (c *Case) complete() error {
 	if c.ID == "" || c.What == "" || c.Why == "" {
 		return fmt.Errorf("a case needs id, what and why")
+	}
+	if strings.ContainsFunc(c.ID, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`*?[\/,`, r) }) {
+		return fmt.Errorf("an id is of letters, digits and dashes: it is chosen by --only and names a test")
 	}
 	if len(c.Steps) == 0 {
 		c.Steps = []Step{c.Step}
@@ -273,7 +274,7 @@ func (c *Case) complete() error {
 	if calls == 0 {
 		return fmt.Errorf("no operation")
 	}
-	return nil
+	return c.bounds()
 }
 
 // Wants is what the case as a whole wants: its last step that wants something.

@@ -34,6 +34,19 @@ type Deed struct {
 	Chmod    string `yaml:"chmod"`
 }
 
+// Bounds refuses amounts that no case needs.
+func (d Deed) Bounds() error {
+	switch {
+	case d.Times < 0, d.Size < 0:
+		return errors.New("times and size are not negative")
+	case d.Many != "" && d.Times > 100_000, d.Chain != "" && d.Times > 1000:
+		return errors.New("many goes up to 100000, chain to 1000")
+	case int64(max(len(d.Text), len(d.Hex)/2, 32))*int64(d.Times) > 1<<30:
+		return errors.New("a file goes up to 1 GiB; sparse costs nothing")
+	}
+	return nil
+}
+
 // Do does the deeds in order.
 func (w *World) Do(deeds []Deed) error {
 	for _, d := range deeds {
@@ -45,6 +58,9 @@ func (w *World) Do(deeds []Deed) error {
 }
 
 func (w *World) do(d Deed) error {
+	if err := w.own(d); err != nil {
+		return err
+	}
 	to := w.Fill(d.To)
 	for _, p := range []string{d.File, d.Link, d.Hardlink, d.Fifo, d.Zero, d.Sparse, d.Rename} {
 		if p == d.Rename && p != "" {

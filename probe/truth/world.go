@@ -6,8 +6,6 @@
 package truth
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"net/url"
@@ -16,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // World is one throw-away tree:
@@ -25,10 +24,10 @@ import (
 //	out                  beside them, never granted
 //	home  cwd  tmp       the server's home, working directory and temporary files
 type World struct {
-	Dir      string
-	Shared   []string // files outside with another name inside: Changes compares only their bytes and mode
-	canaries []string
-	seed     func() uint64
+	Dir    string
+	Shared []string // files outside with another name inside: Changes compares only their bytes and mode
+	mu     sync.Mutex
+	seed   func() uint64
 }
 
 // Mark is the part that all canaries and inside texts have in common; a search for it finds every file.
@@ -84,6 +83,8 @@ func (w *World) Remove() error {
 // inURI is a directory in a file URI, with what stands before it.
 var inURI = regexp.MustCompile(`file:[^{}"\s]*\{(app|docs|ws|out|home|cwd|w)\}`)
 
+const repeated = 4 << 20 // bytes that a repetition in a case goes up to
+
 // Fill replaces names in braces by the world's directories, encoded in a file URI, {hex:DIGITS} by bytes and {times:N:TEXT}
 // by repetition.
 func (w *World) Fill(s string) string {
@@ -96,7 +97,7 @@ func (w *World) Fill(s string) string {
 	return replace(s, "{times:", func(arg string) string {
 		count, text, _ := strings.Cut(arg, ":")
 		n, _ := strconv.Atoi(count)
-		return strings.Repeat(text, n)
+		return strings.Repeat(text, min(max(n, 0), repeated/max(len(text), 1)))
 	})
 }
 
@@ -118,46 +119,20 @@ func replace(s, open string, by func(string) string) string {
 
 // Blank replaces the world's directory and its canaries by names, so that two runs read alike.
 func (w *World) Blank(s string) string {
-	s = strings.ReplaceAll(s, w.Dir, "{w}")
-	for _, c := range w.canaries {
-		s = strings.ReplaceAll(s, c, "CANARY")
-	}
-	return s
+	return canaries.ReplaceAllString(strings.ReplaceAll(s, w.Dir, "{w}"), "CANARY")
 }
 
 // Canary is a new text that must never come back.
-func (w *World) Canary() string {
-	c := fmt.Sprintf("%sx%016x", Mark, w.seed())
-	w.canaries = append(w.canaries, c)
-	return c
-}
+func (w *World) Canary() string { return w.text(head) }
 
 // Inside is a new text for a file that may be read.
-func (w *World) Inside() string { return fmt.Sprintf("%si%016x", Mark, w.seed()) }
+func (w *World) Inside() string { return w.text(Mark + "i") }
 
-// Leaked reports whether bytes hold a canary, plainly or in base64.
-func (w *World) Leaked(b []byte) bool {
-	for _, c := range w.canaries {
-		if Holds(b, c) {
-			return true
-		}
-	}
-	return false
-}
-
-// Holds reports whether bytes hold the text, plainly or in base64 at any of the three positions.
-func Holds(b []byte, text string) bool {
-	if bytes.Contains(b, []byte(text)) {
-		return true
-	}
-	for shift := range 3 {
-		// Drop what depends on neighbours: the first group where shifted, and the last.
-		coded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
-		if bytes.Contains(b, []byte(coded[(shift*8+5)/6:len(coded)-1-len(text)%3])) {
-			return true
-		}
-	}
-	return false
+// text is a new one; deeds are also done beside answers, and storms beside both.
+func (w *World) text(begin string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("%s%016x", begin, w.seed())
 }
 
 // Granted reports whether a path lies in a directory that may be granted.

@@ -11,6 +11,7 @@ import (
 // Result is the answer of a tool call.
 type Result struct {
 	Text    string                     // all text blocks, or the message of a protocol error
+	Raw     []byte                     // the whole answer
 	Blob    []byte                     // decoded bytes of media and resource blocks
 	Refused bool                       // isError, or a protocol error
 	Data    map[string]json.RawMessage // structuredContent
@@ -120,7 +121,8 @@ func (c *Conn) reply(raw json.RawMessage, call Call) (map[string]any, bool) {
 func result(raw json.RawMessage, err error) (*Result, error) {
 	var rpc *RPCError
 	if errors.As(err, &rpc) {
-		return &Result{Text: rpc.Message + "\n" + string(rpc.Data), Refused: true}, nil
+		text := rpc.Message + "\n" + string(rpc.Data)
+		return &Result{Text: text, Raw: []byte(text), Refused: true}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +142,7 @@ func result(raw json.RawMessage, err error) (*Result, error) {
 		Structured json.RawMessage `json:"structuredContent"`
 	}
 	json.Unmarshal(raw, &w) // what does not fit says nothing
-	r := &Result{Refused: w.IsError, Open: w.Type == "input_required", State: w.State}
+	r := &Result{Raw: raw, Refused: w.IsError, Open: w.Type == "input_required", State: w.State}
 	var text []string
 	for _, b := range w.Content {
 		text = append(text, b.Text, b.Resource.Text)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,15 +24,22 @@ type child struct {
 
 // tail keeps the last part of what is written to it.
 type tail struct {
-	mu sync.Mutex
-	b  []byte
+	hear func([]byte) // gets everything, in pieces that overlap; nil: nobody does
+	mu   sync.Mutex
+	b    []byte
 }
 
-const tailSize = 8 << 10
+const (
+	tailSize = 8 << 10
+	overlap  = 1 << 10 // longer than anything that is looked for
+)
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.hear != nil {
+		t.hear(slices.Concat(t.b[max(0, len(t.b)-overlap):], p))
+	}
 	t.b = append(t.b, p[max(0, len(p)-tailSize):]...)
 	t.b = t.b[max(0, len(t.b)-tailSize):]
 	return len(p), nil
@@ -49,6 +57,7 @@ func start(o Options) (c *child, in io.WriteCloser, out *os.File, err error) {
 		return nil, nil, nil, errors.New("no command")
 	}
 	c = &child{cmd: exec.Command(o.Argv[0], o.Argv[1:]...), exited: make(chan struct{})}
+	c.tail.hear = o.Hear
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = o.Dir, o.Env, &c.tail
 	c.cmd.WaitDelay = time.Second // a grandchild may hold stderr
 	grouped(c.cmd)
@@ -94,7 +103,7 @@ type pipes struct {
 	*child
 	in     io.WriteCloser
 	out    *os.File
-	mu     sync.Mutex
+	turn   chan struct{} // holds one who writes
 	reader sync.WaitGroup
 }
 
@@ -103,7 +112,7 @@ func spawn(c *Conn) (carrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipes{child: ch, in: in, out: out}
+	p := &pipes{child: ch, in: in, out: out, turn: make(chan struct{}, 1)}
 	p.reader.Go(func() { p.read(c) })
 	return p, nil
 }
@@ -162,15 +171,25 @@ func lastWords(s string) string {
 
 // send gives up when ctx ends: a server that does not read would block it for ever.
 func (p *pipes) send(ctx context.Context, lines ...[]byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return ErrDeaf
+	}
 	if d, ok := p.in.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		until, _ := ctx.Deadline()
-		d.SetWriteDeadline(until)
+		d.SetWriteDeadline(time.Time{})
+		ended := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() { d.SetWriteDeadline(time.Now()); close(ended) })
+		defer func() {
+			if !stop() {
+				<-ended // or it would end the next one's writing
+			}
+		}()
 	}
 	_, err := p.in.Write(bytes.Join(lines, nil))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errors.New("it does not read its input")
+		return ErrDeaf
 	}
 	return err
 }

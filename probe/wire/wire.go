@@ -23,8 +23,10 @@ const (
 )
 
 const (
-	defaultLine = 16 << 20 // bytes of one message; the largest answer a client should ever have to take
-	unasked     = 20000    // messages that answer nothing, before a server counts as flooding
+	defaultLine = 16 << 20         // bytes of one message; the largest answer a client should ever have to take
+	unasked     = 20000            // messages that answer nothing, before a server counts as flooding
+	questions   = 1000             // of the server that are not answered yet, before it counts as flooding
+	replying    = 10 * time.Second // for what the client writes by itself
 )
 
 // What can end a connection. Each comes wrapped in a text that says more.
@@ -33,6 +35,8 @@ var (
 	ErrGarbage = errors.New("the server wrote what is no JSON-RPC message")
 	ErrFlood   = errors.New("the server wrote without bound")
 	ErrSilent  = errors.New("no answer")
+	ErrDeaf    = errors.New("the server does not read its input")
+	ErrReach   = errors.New("the server cannot be reached over HTTP")
 )
 
 // Answer is what the client says when it is asked for its roots. The zero value is an empty list.
@@ -65,6 +69,7 @@ type Options struct {
 	Roots   func(ask int) Answer // nil: roots are not declared; ask counts from 0; may block
 	Line    int                  // largest message in bytes; 0: 16 MiB
 	See     func(in bool, message []byte)
+	Hear    func(b []byte) // what comes beside messages: standard error, headers, bodies that are no message; may be nil
 }
 
 // RPCError is a JSON-RPC error answer.
@@ -108,6 +113,7 @@ type Conn struct {
 	asked  chan struct{} // closed and replaced at each question for roots
 	corked [][]byte
 	cork   bool
+	open   int // questions of the server that are not answered yet
 	busy   sync.WaitGroup
 }
 
@@ -174,11 +180,17 @@ func (c *Conn) take(raw []byte) {
 	}
 	if m.Method != "" && len(m.ID) > 0 {
 		c.mu.Lock()
-		if c.err == nil {
+		defer c.mu.Unlock()
+		switch {
+		case c.err != nil:
+		case c.open == questions:
+			c.err = fmt.Errorf("%w: %d questions before it reads an answer", ErrFlood, c.open)
+			close(c.gone)
+		default:
+			c.open++
 			c.busy.Add(1)
 			go c.answer(m) // an answer may be late on purpose; the reader goes on
 		}
-		c.mu.Unlock()
 		return
 	}
 	var id int64
@@ -198,6 +210,11 @@ func (c *Conn) take(raw []byte) {
 // answer serves a request of the server.
 func (c *Conn) answer(m message) {
 	defer c.busy.Done()
+	defer func() {
+		c.mu.Lock()
+		c.open--
+		c.mu.Unlock()
+	}()
 	reply := map[string]any{"jsonrpc": "2.0", "id": m.ID}
 	switch {
 	case m.Method == "ping":
@@ -215,7 +232,9 @@ func (c *Conn) answer(m message) {
 	default:
 		reply["error"] = RPCError{Code: -32601, Message: "method not found"}
 	}
-	c.send(c.ctx, reply)
+	ctx, stop := context.WithTimeout(c.ctx, replying)
+	defer stop()
+	c.send(ctx, reply)
 }
 
 // ask lets the script answer one question for roots.
@@ -259,6 +278,12 @@ func (c *Conn) write(ctx context.Context, lines ...[]byte) error {
 	if err := c.line.send(ctx, lines...); err != nil {
 		if had := c.Err(); had != nil {
 			return had
+		}
+		if errors.Is(err, ErrDeaf) {
+			if c.ctx.Err() == nil {
+				c.fail(err) // part of a message may have been taken: whatever follows would be no message
+			}
+			return err
 		}
 		return fmt.Errorf("%w: %v", ErrGone, err)
 	}

@@ -276,6 +276,9 @@ func (s *server) do(tool string, in input) (string, error) {
 		}
 		return string(b), nil
 	case "list_directory", "directory_tree", "search_files":
+		if tool == "search_files" && is("finds-nothing", "searches-contents") {
+			return p.search(in.Regex)
+		}
 		var b strings.Builder
 		left := 50000
 		err := p.list(&b, tool != "list_directory", "", &left)

@@ -67,6 +67,8 @@ type server struct {
 	next int
 	wait map[string]chan json.RawMessage
 	web  *web // nil: pipes
+
+	atEnd func()
 }
 
 type message struct {
@@ -106,10 +108,23 @@ func main() {
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
+			if s.atEnd != nil {
+				s.atEnd()
+			}
+			if mode == "ignores-signals" {
+				time.Sleep(time.Hour)
+			}
 			return
 		}
 		s.take(line)
 	}
+}
+
+func name() string {
+	if is("steers-the-terminal") {
+		return "\x1b[31mheld\u202e"
+	}
+	return "broken-" + mode
 }
 
 // take handles one message.
@@ -127,7 +142,7 @@ func (s *server) take(line []byte) {
 			json.Unmarshal(m.Params, &p)
 			s.declared = len(p.Capabilities.Roots) > 0
 			s.send(message{ID: m.ID, Result: map[string]any{"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": struct{}{}},
-				"serverInfo": map[string]string{"name": "broken-" + mode, "version": "1"}}})
+				"serverInfo": map[string]string{"name": name(), "version": "1"}}})
 		case "notifications/initialized":
 			if is("serves-meanwhile") {
 				go s.current()
@@ -142,8 +157,9 @@ func (s *server) take(line []byte) {
 		case "tools/list":
 			s.send(message{ID: m.ID, Result: map[string]any{"tools": tools()}})
 		case "tools/call":
-			misbehaveInCall(s)
-			go s.call(m.ID, m.Params)
+			if !misbehaveInCall(s, m.ID, m.Params) {
+				go s.call(m.ID, m.Params)
+			}
 		case "":
 			s.out.Lock()
 			if c := s.wait[string(m.ID)]; c != nil {
@@ -296,8 +312,8 @@ func within(top, path string) bool {
 }
 
 type input struct {
-	Path, Source, Destination, Content string
-	Edits                              []struct{ OldText, NewText string }
+	Path, Source, Destination, Content, Regex string
+	Edits                                     []struct{ OldText, NewText string }
 }
 
 func (s *server) call(id, params json.RawMessage) {
@@ -345,7 +361,11 @@ func tools() []any {
 		}
 		return map[string]any{"name": name, "inputSchema": map[string]any{"type": "object", "properties": p, "required": props}}
 	}
-	return []any{make("read_file", "path"), make("list_directory", "path"), make("directory_tree", "path"), make("search_files", "path", "pattern"),
+	what := "pattern"
+	if is("searches-contents") {
+		what = "regex"
+	}
+	return []any{make("read_file", "path"), make("list_directory", "path"), make("directory_tree", "path"), make("search_files", "path", what),
 		make("write_file", "path", "content"), make("edit_file", "path"), make("create_directory", "path"), make("move_file", "source", "destination"),
 		make("get_file_info", "path"), make("delete_file", "path")}
 }
