@@ -55,7 +55,7 @@ e2e: build
 
 probe:
 	@[ -d e2e/node_modules ] || (cd e2e && npm ci --no-audit --no-fund)
-	RB_E2E=require $(GO) test -v -timeout=600s -count=1 -run 'TestOfficial|TestOursIsCommitted' ./probe
+	RB_E2E=require $(GO) test -v -timeout=1500s -count=1 -run 'TestOfficial|TestOursIsCommitted' ./probe
 
 docs:
 	$(GO) test . ./probe ./guard/rules ./mcpfs/form ./cmd/rootbound ./internal/config ./internal/config/schema -run 'Docs?$$' -update

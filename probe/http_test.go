@@ -3,8 +3,15 @@
 package probe_test
 
 import (
+	"bytes"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,5 +76,72 @@ func TestExpiredStates(t *testing.T) {
 		if r := judge(t, s, probe.Options{Only: []string{"L49"}}); len(r.Cases) != 1 || r.Cases[0].Verdict != probe.Skipped {
 			t.Errorf("without --state-life: %+v", r.Cases)
 		}
+	}
+}
+
+// TestIllServersOverHTTP: what a server on a socket does wrong is told in time, and where it redirects nobody goes.
+func TestIllServersOverHTTP(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	stream := func(w http.ResponseWriter, r *http.Request, what string) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, what); err != nil {
+				return
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"redirects": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, "HTTP 307"},
+		"fails":         {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "broken", http.StatusBadGateway) }, "HTTP 502 Bad Gateway: broken"},
+		"fails in JSON": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, `{"error":"broken"}`, 500) }, "HTTP 500"},
+		"lacks an id": {func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"go away"}}`, 400)
+		}, "go away"},
+		"is silent": {func(w http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, "no answer"},
+		"begins only": {func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, "no answer"},
+		"streams comments": {func(w http.ResponseWriter, r *http.Request) { stream(w, r, ": nothing\n\n") }, "no answer"},
+		"streams notices": {func(w http.ResponseWriter, r *http.Request) {
+			stream(w, r, `data: {"jsonrpc":"2.0","method":"notifications/x"}`+"\n\n")
+		}, "messages that answer nothing"},
+		"streams garbage": {func(w http.ResponseWriter, r *http.Request) { stream(w, r, "data: hello\n\n") }, "no JSON-RPC message"},
+		"one long event":  {func(w http.ResponseWriter, r *http.Request) { stream(w, r, "data: "+strings.Repeat("x", 1<<16)) }, "without bound"},
+		"a long body":     {func(w http.ResponseWriter, r *http.Request) { w.Write(bytes.Repeat([]byte("x"), 17<<20)) }, "without bound"},
+		"hangs up":        {func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "cannot be reached over HTTP"},
+		"answers nothing": {func(w http.ResponseWriter, r *http.Request) {}, "HTTP 200"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(c.answer)
+			defer s.Close()
+			timeout := 20 * time.Second
+			if c.want == "no answer" {
+				timeout = 500 * time.Millisecond
+			}
+			_, err := probe.Judge(t.Context(), probe.Server{URL: s.URL}, probe.Options{Timeout: timeout, Dir: t.TempDir(), Eras: []string{"legacy"}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
+	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
+	tls.StartTLS()
+	defer tls.Close()
+	if _, err := probe.Judge(t.Context(), probe.Server{URL: tls.URL}, probe.Options{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Error(err)
+	}
+	if n := elsewhere.Load(); n > 0 {
+		t.Errorf("%d requests went where the server redirects", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -46,8 +47,9 @@ func (p *player) prior(s script.Step) prior {
 	return b
 }
 
-// judge waits for a call and holds what came and what happened against what the step wants. It returns the whole answer.
-func (p *player) judge(g *ongoing) string {
+// judge waits for a call and holds what came and what happened against what the step wants. It returns the answer, or nil
+// where none came.
+func (p *player) judge(g *ongoing) *wire.Result {
 	s := g.step
 	before := p.prior(s)
 	ctx, stop := p.run.patience(p.ctx)
@@ -60,7 +62,7 @@ func (p *player) judge(g *ongoing) string {
 	p.mu.Unlock()
 	if err != nil {
 		p.lost(s, err)
-		return ""
+		return nil
 	}
 	p.got = append(p.got, said(r))
 	key := p.run.profile.Ops[s.Op].Keep
@@ -69,10 +71,10 @@ func (p *player) judge(g *ongoing) string {
 	}
 	if s.Needed && r.Refused {
 		p.missing = "what the case needs was refused: " + s.Op + ": " + p.w.Blank(firstLine(r.Text))
-		return ""
+		return r
 	} else if s.Needed && key != "" && p.kept == "" { // going on without it would be refused, and prove nothing
 		p.missing = "what the case needs is not in the answer: " + key
-		return ""
+		return r
 	}
 	switch s.Want {
 	case script.Allow:
@@ -81,7 +83,7 @@ func (p *player) judge(g *ongoing) string {
 		p.denied(s, before, r, changed)
 	}
 	p.texts(s, r)
-	return string(whole(r))
+	return r
 }
 
 func said(r *wire.Result) string {
@@ -253,23 +255,43 @@ func (p *player) texts(s script.Step, r *wire.Result) {
 	}
 }
 
-// alike asks the same of another path and compares the words, paths apart: who may not know must not be able to tell.
-func (p *player) alike(s script.Step, first string) {
+// alike asks the same of another path and compares the words, paths apart: who may not know must not be able to tell. Beside
+// the words, what has a digit may be the number of the call and says nothing.
+func (p *player) alike(s script.Step, first *wire.Result) {
 	g, err := p.begin(s, s.Like)
 	if err != nil {
 		p.against("%v", err)
 		return
 	}
 	second := p.judge(g)
+	if first == nil || second == nil { // no answer, which was judged
+		return
+	}
 	blank := func(t, path string) string {
 		for _, part := range []string{p.w.Fill(path), filepath.Base(path)} {
 			t = strings.ReplaceAll(t, part, "")
 		}
 		return t
 	}
-	if a, b := blank(first, s.Path), blank(second, s.Like); a != b {
-		p.against("what exists and what does not can be told apart: %q and %q", firstLine(a), firstLine(b))
+	all := func(r *wire.Result, path string) string {
+		return numbers.ReplaceAllString(blank(string(whole(r)), path), "#")
 	}
+	if a, b := blank(first.Text, s.Path), blank(second.Text, s.Like); a != b {
+		p.against("what exists and what does not can be told apart: %q and %q", firstLine(a), firstLine(b))
+	} else if a, b := all(first, s.Path), all(second, s.Like); a != b {
+		p.against("what exists and what does not can be told apart beside the text: %q and %q", tail(a, b), tail(b, a))
+	}
+}
+
+var numbers = regexp.MustCompile(`[\w-]*[0-9][\w-]*`)
+
+// tail is the start of what differs.
+func tail(a, b string) string {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return firstLine(a[max(0, at-20):])
 }
 
 func firstLine(s string) string {

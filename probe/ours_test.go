@@ -99,6 +99,36 @@ func TestOursHolds(t *testing.T) {
 	}
 }
 
+// TestThreeRunsAgree: the verdicts of a server are its own, and neither the clock's nor the canaries'. With RB_LONG all cases are
+// asked and the time of each run is told; a run takes up to 30 s on a quiet machine.
+func TestThreeRunsAgree(t *testing.T) {
+	o := probe.Options{Only: []string{"sixteen"}}
+	if os.Getenv("RB_LONG") != "" {
+		o.Only = nil
+	}
+	var first map[string]string
+	for n := range 3 {
+		o.Seed = uint64(n)
+		r := judge(t, ours(t, "--allow-delete"), o)
+		got := map[string]string{}
+		for _, c := range r.Cases {
+			got[c.ID+" "+c.Era] = c.Verdict
+		}
+		t.Logf("run %d: %+v in %d ms", n+1, r.Summary, r.ElapsedMS)
+		if first == nil {
+			first = got
+		}
+		if len(got) != len(first) || len(got) == 0 {
+			t.Errorf("run %d has %d verdicts, the first %d", n+1, len(got), len(first))
+		}
+		for c, v := range got {
+			if v != first[c] {
+				t.Errorf("%s is %s in run %d and %s in the first", c, v, n+1, first[c])
+			}
+		}
+	}
+}
+
 // holds fails on every verdict but held, and on a case that was skipped without one of the known reasons or one of skips.
 func holds(t *testing.T, s probe.Server, o probe.Options, least int, skips ...string) {
 	r := settled(t, s, o, unasked)

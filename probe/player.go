@@ -323,9 +323,9 @@ func (p *player) step(i int) error {
 		p.pending[s.Start] = g
 		return nil
 	}
-	text := p.judge(g)
+	answer := p.judge(g)
 	if s.Like != "" {
-		p.alike(s, text)
+		p.alike(s, answer)
 	}
 	return nil
 }

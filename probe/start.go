@@ -2,9 +2,12 @@ package probe
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rootbound/rootbound/probe/truth"
@@ -36,7 +39,7 @@ func (r *suite) options(w *truth.World, dirs *[]string, era string) (wire.Option
 		}
 	}
 	if o.URL != "" {
-		port, err := freePort()
+		port, err := r.freePort()
 		if err != nil {
 			return o, err
 		}
@@ -50,14 +53,30 @@ func (r *suite) options(w *truth.World, dirs *[]string, era string) (wire.Option
 	return o, nil
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// freePort is a port where nobody listens and that this run has not used. It lies below those that systems hand out by
+// themselves, or another process would get it before the server does.
+func (r *suite) freePort() (string, error) {
+	const first, last = 20000, 32000
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ports == nil {
+		r.ports = map[int]bool{}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
+	var err error
+	for range 100 {
+		port := first + rand.IntN(last-first)
+		if r.ports[port] {
+			continue
+		}
+		l, failed := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if failed != nil {
+			err = failed
+			continue
+		}
+		r.ports[port] = true
+		return strconv.Itoa(port), l.Close()
+	}
+	return "", fmt.Errorf("no free port: %w", err)
 }
 
 func grants(argument string) bool {

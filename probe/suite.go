@@ -74,6 +74,7 @@ type suite struct {
 
 	mu    sync.Mutex
 	trees []past
+	ports map[int]bool // that servers of this run were given
 }
 
 // ErrCannotRun says that the server could not be asked anything.
