@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/mcpscope/encode"
 )
 
 // call is one message on its way through the middleware.
@@ -140,7 +141,7 @@ func (c *call) held(ctx context.Context, err error) (mcp.Result, error) {
 	if stale := c.use.Stale(); stale != nil && !c.use.Committed() && !c.lasting {
 		return c.refuse(ctx, c.overtaken(refusalOf(stale)))
 	}
-	return splice(res), err
+	return encode.Result(res), err
 }
 
 // keepPrivate marks what was read under a hold: kept for any time it would outlive a revocation, and as "public", the

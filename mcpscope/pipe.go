@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/mcpscope/encode"
 )
 
 // DefaultMaxLine is the longest line a Pipe takes, in bytes.
@@ -129,7 +130,7 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *pipeConn) readLines() {
 	r := bufio.NewReaderSize(c.r, 64<<10)
 	for {
-		line, long, err := readLine(r, c.max)
+		line, long, err := encode.ReadLine(r, c.max)
 		switch line = bytes.TrimSpace(line); {
 		case long:
 			c.reject(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("message longer than %d bytes", c.max))
@@ -149,21 +150,6 @@ func (c *pipeConn) readLines() {
 			case <-c.closed:
 			}
 			return
-		}
-	}
-}
-
-// readLine returns the next line in memory of its own, or reports that it was longer than limit and was skipped.
-func readLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		if !long && len(line)+len(part) <= limit {
-			line = append(line, part...)
-		} else {
-			line, long = nil, true
-		}
-		if err != bufio.ErrBufferFull {
-			return line, long, err
 		}
 	}
 }
@@ -307,7 +293,7 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	c.writing.Lock() // before encoding: of many large answers that wait for the peer, only one is there twice
 	defer c.writing.Unlock()
-	line, err := encode(msg)
+	line, err := encode.Message(msg)
 	if err != nil {
 		return err
 	}
@@ -318,23 +304,6 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	_, err = c.w.Write(append(line, '\n'))
 	return err
-}
-
-// encode is jsonrpc.EncodeMessage, without reading the result of an answer once more: the SDK has just written it, and a
-// large one takes longer to read than to copy.
-func encode(msg jsonrpc.Message) ([]byte, error) {
-	res, ok := msg.(*jsonrpc.Response)
-	if !ok || res.Error != nil || len(res.Result) == 0 || bytes.IndexByte(res.Result, '\n') >= 0 {
-		return jsonrpc.EncodeMessage(msg)
-	}
-	id, err := json.Marshal(res.ID.Raw())
-	if err != nil {
-		return nil, err
-	}
-	const head, middle, tail = `{"jsonrpc":"2.0","id":`, `,"result":`, `}`
-	line := make([]byte, 0, len(head)+len(id)+len(middle)+len(res.Result)+len(tail)+1)
-	line = append(append(append(line, head...), id...), middle...)
-	return append(append(line, res.Result...), tail...), nil
 }
 
 // answered learns the revision from initialize's answer and holds back the answers of a batch until it is complete: nil.

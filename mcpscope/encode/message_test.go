@@ -1,4 +1,4 @@
-package mcpscope
+package encode
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestEncodeIsTheSDKs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := encode(m)
+			got, err := Message(m)
 			if err != nil || !same(t, got, want) {
 				t.Errorf("%s, want %s (%v)", got, want, err)
 			}

@@ -1,4 +1,4 @@
-package mcpscope
+package encode
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 // over every byte three more times, which decides how long a large answer takes.
 type spliced struct{ *mcp.CallToolResult }
 
-// splice wraps what may be large; the rest is returned as it is.
-func splice(res mcp.Result) mcp.Result {
+// Result wraps what may be large; the rest is returned as it is.
+func Result(res mcp.Result) mcp.Result {
 	if r, ok := res.(*mcp.CallToolResult); ok && r != nil && !r.NeedsInput() && len(r.Content) > 0 {
 		return spliced{r}
 	}

@@ -1,4 +1,4 @@
-package mcpscope
+package encode
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestSplicedResultsAreEqual(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wrapped := splice(r)
+		wrapped := Result(r)
 		if _, ok := wrapped.(spliced); !ok {
 			t.Fatalf("%s is not spliced", name)
 		}
