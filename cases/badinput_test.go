@@ -31,7 +31,7 @@ import (
 //	few descriptors under reads                                   TestAttacks: fd-limit-parallel; beneath: TestFewDescriptors
 //	a hung file system                                            TestAttacks: fuse-hang
 //	the audit log on a full disk                                  decision: TestJSONLOnAFullDisk; mcpfs: TestRefusals
-//	bad lines one by one in each decoder                          mcpscope: FuzzPipeLine, TestWire; cmd/rootbound: TestBadLinesDoNotEndTheSession
+//	bad lines one by one in each decoder                          mcpscope/pipe: FuzzPipeLine; mcpscope: TestWire; cmd/rootbound: TestBadLinesDoNotEndTheSession
 //	the end of a session whose client never reads again           internal/serve: TestStalledClientEndsTheSession; cmd/rootbound: TestClientThatStopsReading
 //	a panic in a handler                                          mcpscope: TestG24PanicsAreContained; guard: TestPanicInAWorkerIsContained
 //	refused starts, wrong flags, --strict-start                   cmd/rootbound: TestScripts; internal/config: TestProblems

@@ -10,13 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // What the middleware and the Pipe cost beside the bare SDK: one echo over io.Pipe. Compare within one run only.
 func BenchmarkEcho(b *testing.B) {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
 	sdk := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &mcp.IOTransport{Reader: r, Writer: w} }
-	ours := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &Pipe{Reader: r, Writer: w} }
+	ours := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &pipe.Pipe{Reader: r, Writer: w} }
 	for _, c := range []struct {
 		name   string
 		over   func(io.ReadCloser, io.WriteCloser) mcp.Transport

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
-	"github.com/rootbound/rootbound/mcpscope/encode"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // call is one message on its way through the middleware.
@@ -38,7 +38,7 @@ func (c *call) serve(ctx context.Context) (mcp.Result, error) {
 	}
 	principal, err := s.opt.Principal(c.req)
 	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: bounded(err.Error(), rootbound.MaxEcho)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: pipe.Bounded(err.Error(), rootbound.MaxEcho)}
 	}
 	switch c.handling {
 	case pass:
@@ -141,7 +141,7 @@ func (c *call) held(ctx context.Context, err error) (mcp.Result, error) {
 	if stale := c.use.Stale(); stale != nil && !c.use.Committed() && !c.lasting {
 		return c.refuse(ctx, c.overtaken(refusalOf(stale)))
 	}
-	return encode.Result(res), err
+	return pipe.Result(res), err
 }
 
 // keepPrivate marks what was read under a hold: kept for any time it would outlive a revocation, and as "public", the

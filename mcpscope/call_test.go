@@ -13,6 +13,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/decision/decisiontest"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // A read whose generation ended before its result was handed over is refused, whether it minded its context or not; what
@@ -202,7 +203,7 @@ func TestErrorsOfHandlers(t *testing.T) {
 		}
 	}
 	p.send(`{"jsonrpc":"2.0","id":9,"method":"prompts/get","params":{"name":"long",%s}}`, modernMeta)
-	if m := p.failed(9, -32603); len(m.line) > 3*maxErrorText || strings.Contains(m.line, `\u001b`) {
+	if m := p.failed(9, -32603); len(m.line) > 3*pipe.MaxErrorText || strings.Contains(m.line, `\u001b`) {
 		t.Errorf("%d bytes: %.200s", len(m.line), m.line)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // patience is how long a test waits for what must come. It is not a measure of anything.
@@ -29,7 +31,7 @@ func dial(t *testing.T, srv *mcp.Server, ours bool) *peer {
 	t.Helper()
 	return connect(t, srv, func(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
 		if ours {
-			return &Pipe{Reader: r, Writer: w}
+			return &pipe.Pipe{Reader: r, Writer: w}
 		}
 		return &mcp.IOTransport{Reader: r, Writer: w}
 	})

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // what a Pipe answers by itself, and that the session is alive after each.
@@ -26,7 +28,7 @@ func TestPipeSurvivesBadLines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := connect(t, newServer(), func(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
-				return &Pipe{Reader: r, Writer: w, MaxLine: 4096}
+				return &pipe.Pipe{Reader: r, Writer: w, MaxLine: 4096}
 			})
 			p.send("%s", c.line)
 			if c.want != "" {

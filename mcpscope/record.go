@@ -10,6 +10,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // describeSession fills what initialize told. Everything a client says of itself is for the record only.
@@ -49,8 +50,8 @@ func (c *call) describe() rootbound.Origin {
 	header := func(string) string { return "" }
 	if x := c.req.GetExtra(); x != nil && x.Header != nil {
 		header = x.Header.Get
-		if id := x.Header[idKey]; len(id) == 1 {
-			o.RequestID = echo(id[0])
+		if id := pipe.RequestID(x.Header); id != "" {
+			o.RequestID = echo(id)
 		}
 	}
 	o.CorrelationID = echo(first(metaText(c.req, "claudecode/toolUseId"), header("X-Correlation-Id"), header("X-Request-Id")))
@@ -67,7 +68,7 @@ func first(of ...string) string {
 	return ""
 }
 
-func echo(s string) string { return bounded(s, rootbound.MaxEcho) }
+func echo(s string) string { return pipe.Bounded(s, rootbound.MaxEcho) }
 
 // traceOf is the trace id of a W3C traceparent: version-trace-parent-flags.
 func traceOf(parent string) string {
@@ -93,7 +94,7 @@ func (p *party) note(e authority.Event) {
 	r.Reason = e.Why
 	var refusal *rootbound.Error
 	if errors.As(e.Err, &refusal) {
-		r.Reason, r.Detail = refusal.Reason, bounded(refusal.Detail, maxErrorText)
+		r.Reason, r.Detail = refusal.Reason, pipe.Bounded(refusal.Detail, pipe.MaxErrorText)
 	}
 	for _, v := range e.Verdicts {
 		r.Roots = append(r.Roots, decision.Root{URI: v.URI, Root: v.Root, Reason: v.Reason, Detail: v.Detail, Warn: v.Warn})
@@ -156,7 +157,7 @@ func (s *Scope) eventFor(c *call, phase string, why rootbound.Reason, detail str
 		o.Method, o.Transport = c.method, s.opt.Transport
 	}
 	r := s.blank(c.party, &o, phase)
-	r.Reason, r.Detail = why, bounded(detail, maxErrorText)
+	r.Reason, r.Detail = why, pipe.Bounded(detail, pipe.MaxErrorText)
 	if c.use != nil {
 		snap := c.use.Snapshot()
 		r.Authority.Generation, r.Authority.Source = snap.Generation, snap.Source

@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // Form is what a tool's structuredContent may hold in a refusal. Strict clients validate refusals against the tool's
@@ -44,7 +44,7 @@ type Facts struct {
 // FactsOf extracts them.
 func FactsOf(e *rootbound.Error) Facts {
 	return Facts{
-		Reason: e.Reason, Detail: bounded(e.Detail, maxErrorText), Operation: e.Op, Path: bounded(e.Path, rootbound.MaxEcho),
+		Reason: e.Reason, Detail: pipe.Bounded(e.Detail, pipe.MaxErrorText), Operation: e.Op, Path: pipe.Bounded(e.Path, rootbound.MaxEcho),
 		Root: e.Root, Retryable: e.Retryable, Decision: e.Decision,
 	}
 }
@@ -206,12 +206,12 @@ func (c *call) scrub(err error) error {
 	if c.method == "resources/read" && (we.Code == jsonrpc.CodeInvalidParams || we.Code == codeNoResource) {
 		return ResourceRefusal(c.modern)
 	}
-	out := &jsonrpc.Error{Code: we.Code, Message: bounded(err.Error(), maxErrorText), Data: we.Data}
+	out := &jsonrpc.Error{Code: we.Code, Message: pipe.Bounded(err.Error(), pipe.MaxErrorText), Data: we.Data}
 	if out.Code == 0 {
 		out.Code = jsonrpc.CodeInternalError
 	}
-	if strings.Contains(out.Message, unmarshalText) {
-		out.Message = errUnfit
+	if pipe.Unreadable(out.Message) {
+		out.Message = pipe.ErrUnfit
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // Each trap of go-sdk v1.8.0 that concerns us: the subtest "sdk" pins what the SDK
@@ -314,7 +315,7 @@ func TestTrapOddRootsAnswerHasNoRecord(t *testing.T) {
 		t.Run("ours "+name, func(t *testing.T) {
 			w := open(t, Options{}, "app")
 			p := connect(t, w.srv, func(r io.ReadCloser, out io.WriteCloser) mcp.Transport {
-				return &Pipe{Reader: r, Writer: out, Scope: w.scope}
+				return &pipe.Pipe{Reader: r, Writer: out, Unfit: w.scope.Unfit}
 			})
 			p.callModern(1, modernMetaRoots, "scope", `,"inputResponses":`+c.inputs)
 			m := p.failed(1, -32602)

@@ -2,28 +2,23 @@ package mcpscope
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
-// inputsKey is where a request of 2026-07-28 brings what the client was asked for.
-const inputsKey = "inputResponses"
-
-// unfit tells an error of the SDK itself from one that the middleware has scrubbed, and recorded where it was a refusal.
-func unfit(err error) bool { return strings.Contains(err.Error(), unmarshalText) }
-
-// unfit records the refusal of a request whose parameters the SDK could not decode, and gives what its answer tells of it.
-func (s *Scope) unfit(u unanswered, id string) json.RawMessage {
+// Unfit records the refusal of a request whose parameters the SDK could not decode, and gives what its answer tells of it:
+// for pipe.Pipe, whose field of this name says what it is given. Safe for concurrent use.
+func (s *Scope) Unfit(method string, params json.RawMessage, id string) json.RawMessage {
 	why := rootbound.ArgumentInvalid
 	var p struct {
 		Meta   mcp.Meta                   `json:"_meta"`
 		Inputs map[string]json.RawMessage `json:"inputResponses"`
 	}
-	if u.inputs != nil && json.Unmarshal(u.inputs, &p) == nil {
+	if params != nil && json.Unmarshal(params, &p) == nil {
 		for _, key := range []string{rootsKey, rootsKey2} {
 			in, ok := p.Inputs[key]
 			if !ok {
@@ -39,13 +34,13 @@ func (s *Scope) unfit(u unanswered, id string) json.RawMessage {
 			}
 		}
 	}
-	o := rootbound.Origin{Method: echo(u.method), Transport: s.opt.Transport, RequestID: echo(id)}
+	o := rootbound.Origin{Method: echo(method), Transport: s.opt.Transport, RequestID: echo(id)}
 	if v, _ := p.Meta[mcp.MetaKeyProtocolVersion].(string); modernVersion(v) {
 		o.Era, o.Protocol = "modern", v
 	}
 	r := s.blank(nil, &o, decision.Refused)
-	r.Reason, r.Detail = why, errUnfit
+	r.Reason, r.Detail = why, pipe.ErrUnfit
 	s.opt.Sink.Event(r)
-	data, _ := json.Marshal(map[string]any{"error": Facts{Reason: why, Detail: errUnfit, Decision: r.ID}}) // of strings
+	data, _ := json.Marshal(map[string]any{"error": Facts{Reason: why, Detail: pipe.ErrUnfit, Decision: r.ID}}) // of strings
 	return data
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/mcpfs"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // talker is a client that speaks lines, one at a time.
@@ -32,7 +33,7 @@ func talk(t *testing.T, s *Service, modern bool) *talker {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &talker{t: t, in: inW, lines: make(chan string, 1<<16), modern: modern}
-	ss, err := s.Connect(context.Background(), &mcpscope.Pipe{Reader: inR, Writer: outW})
+	ss, err := s.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // A client that sends and does not read: no more is taken from it while this many bytes of answers wait to be written, and
@@ -27,7 +27,7 @@ const Grace = 2 * time.Second
 // that writes everything and closes gets its answers: what is under way then may finish within Grace. A client that has
 // stopped reading cannot hold Stdio longer than that.
 func (s *Service) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	t := &lingering{Transport: &mcpscope.Pipe{Reader: in, Writer: out, Scope: s.scope}, valve: &s.valve, gone: make(chan struct{})}
+	t := &lingering{Transport: &pipe.Pipe{Reader: in, Writer: out, Unfit: s.scope.Unfit}, valve: &s.valve, gone: make(chan struct{})}
 	s.valve.open()
 	session, err := s.Connect(ctx, t)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
-	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // listener is a client that speaks lines, asks for resources without waiting for what comes, and looks at every line that
@@ -44,7 +44,7 @@ func listening(t *testing.T, w *World, s *serve.Service, modern bool) *listener 
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	l := &listener{t: t, w: w, in: inW, modern: modern, open: make(chan struct{}, 32)}
-	ss, err := s.Connect(context.Background(), &mcpscope.Pipe{Reader: inR, Writer: outW})
+	ss, err := s.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW})
 	if err != nil {
 		t.Fatal(err)
 	}

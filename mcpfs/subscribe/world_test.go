@@ -22,6 +22,7 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // patience is how long a test waits for what must come. It is not a measure of anything.
@@ -277,7 +278,7 @@ func dial(t *testing.T, srv *mcp.Server, ours bool) *peer {
 	outR, outW := io.Pipe()
 	var over mcp.Transport = &mcp.IOTransport{Reader: inR, Writer: outW}
 	if ours {
-		over = &mcpscope.Pipe{Reader: inR, Writer: outW}
+		over = &pipe.Pipe{Reader: inR, Writer: outW}
 	}
 	ss, err := srv.Connect(context.Background(), over, nil)
 	if err != nil {

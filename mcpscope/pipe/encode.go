@@ -1,6 +1,4 @@
-// Package encode is the lines of a pipe: read up to a bound, and answers written as the SDK would, without passing over large
-// ones again and again.
-package encode
+package pipe
 
 import (
 	"bufio"
@@ -10,9 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Message is jsonrpc.EncodeMessage, without reading the result of an answer once more: the SDK has just written it, and a
+// encode is jsonrpc.EncodeMessage, without reading the result of an answer once more: the SDK has just written it, and a
 // large one takes longer to read than to copy.
-func Message(msg jsonrpc.Message) ([]byte, error) {
+func encode(msg jsonrpc.Message) ([]byte, error) {
 	res, ok := msg.(*jsonrpc.Response)
 	if !ok || res.Error != nil || len(res.Result) == 0 || bytes.IndexByte(res.Result, '\n') >= 0 {
 		return jsonrpc.EncodeMessage(msg)
@@ -27,8 +25,8 @@ func Message(msg jsonrpc.Message) ([]byte, error) {
 	return append(append(line, res.Result...), tail...), nil
 }
 
-// ReadLine returns the next line in memory of its own, or reports that it was longer than limit and was skipped.
-func ReadLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
+// readLine returns the next line in memory of its own, or reports that it was longer than limit and was skipped.
+func readLine(r *bufio.Reader, limit int) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if !long && len(line)+len(part) <= limit {

@@ -1,4 +1,4 @@
-package encode
+package pipe
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ func TestEncodeIsTheSDKs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Message(m)
+			got, err := encode(m)
 			if err != nil || !same(t, got, want) {
 				t.Errorf("%s, want %s (%v)", got, want, err)
 			}

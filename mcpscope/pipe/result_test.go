@@ -1,4 +1,4 @@
-package encode
+package pipe
 
 import (
 	"encoding/json"

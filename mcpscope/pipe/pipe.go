@@ -1,4 +1,5 @@
-package mcpscope
+// Package pipe is a transport for go-sdk servers over a pipe, and the last look at what leaves through it.
+package pipe
 
 import (
 	"bufio"
@@ -14,7 +15,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/mcpscope/encode"
 )
 
 // DefaultMaxLine is the longest line a Pipe takes, in bytes.
@@ -24,9 +24,20 @@ const DefaultMaxLine = 16 << 20
 // header of a request can have this name.
 const idKey = "rootbound request id"
 
+// RequestID is the JSON-RPC id of a request that came through a Pipe, by its Extra.Header; empty: by another transport.
+func RequestID(h http.Header) string {
+	if id := h[idKey]; len(id) == 1 {
+		return id[0]
+	}
+	return ""
+}
+
+// inputsKey is where a request of 2026-07-28 brings what the client was asked for.
+const inputsKey = "inputResponses"
+
 // Pipe is a newline-delimited JSON-RPC transport like mcp.IOTransport, with three differences. A bad line does not end
 // it: it is answered with -32700 or -32600 and the next one is read. Error texts never repeat what was sent: the SDK
-// quotes all parameters of a call it cannot decode, before any middleware sees it. And the Scope's middleware learns the
+// quotes all parameters of a call it cannot decode, before any middleware sees it. And a middleware learns the
 // ids of requests from it, for the record.
 //
 // Batches are taken only in the revisions that have them, 2024-11-05 and 2025-03-26.
@@ -35,18 +46,19 @@ type Pipe struct {
 	Writer  io.WriteCloser
 	MaxLine int // bytes of one line; 0: DefaultMaxLine. A longer line is answered with an error and skipped
 
-	// Scope records what is refused before any middleware sees it: a request whose parameters the SDK cannot decode, a roots
-	// answer of 2026-07-28 among them. nil: nothing of that kind is recorded.
-	Scope *Scope
+	// Unfit is told of a request that is refused before any middleware sees it, because the SDK cannot decode its parameters:
+	// a roots answer of 2026-07-28 among them. params are those of a request that brings such answers, else nil. What it
+	// returns is the data of the error. nil: nobody is told. Called concurrently.
+	Unfit func(method string, params json.RawMessage, id string) json.RawMessage
 }
 
 // Connect implements mcp.Transport. The goroutine that reads ends with the reader: at its end or error, or at Close if
 // closing it wakes a blocked read.
 func (p *Pipe) Connect(context.Context) (mcp.Connection, error) {
 	if p.Reader == nil || p.Writer == nil {
-		return nil, errors.New("mcpscope: a Pipe needs a Reader and a Writer")
+		return nil, errors.New("pipe: it needs a Reader and a Writer")
 	}
-	c := &pipeConn{r: p.Reader, w: p.Writer, scope: p.Scope, max: p.MaxLine, incoming: make(chan incoming), closed: make(chan struct{})}
+	c := &pipeConn{r: p.Reader, w: p.Writer, unfit: p.Unfit, max: p.MaxLine, incoming: make(chan incoming), closed: make(chan struct{})}
 	if c.max <= 0 {
 		c.max = DefaultMaxLine
 	}
@@ -62,7 +74,7 @@ type incoming struct {
 type pipeConn struct {
 	r        io.ReadCloser
 	w        io.WriteCloser
-	scope    *Scope
+	unfit    func(string, json.RawMessage, string) json.RawMessage
 	max      int
 	incoming chan incoming
 	queue    []jsonrpc.Message // rest of a batch; Read is never called concurrently
@@ -130,7 +142,7 @@ func (c *pipeConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (c *pipeConn) readLines() {
 	r := bufio.NewReaderSize(c.r, 64<<10)
 	for {
-		line, long, err := encode.ReadLine(r, c.max)
+		line, long, err := readLine(r, c.max)
 		switch line = bytes.TrimSpace(line); {
 		case long:
 			c.reject(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("message longer than %d bytes", c.max))
@@ -256,7 +268,7 @@ func (c *pipeConn) note(msg jsonrpc.Message) bool {
 			c.open = map[jsonrpc.ID]unanswered{}
 		}
 		u := unanswered{method: m.Method}
-		if c.scope != nil && bytes.Contains(m.Params, []byte(inputsKey)) {
+		if c.unfit != nil && bytes.Contains(m.Params, []byte(inputsKey)) {
 			u.inputs = m.Params
 		}
 		c.open[m.ID] = u
@@ -281,19 +293,19 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	}
 	res, isRes := msg.(*jsonrpc.Response)
 	if isRes && res.Error != nil {
-		told := scrubWire(res.Error)
-		if told.Message == errUnfit && c.scope != nil && unfit(res.Error) {
+		told := scrub(res.Error)
+		if told.Message == ErrUnfit && c.unfit != nil && Unreadable(res.Error.Error()) {
 			c.mu.Lock()
 			u := c.open[res.ID]
 			c.mu.Unlock()
-			told.Data = c.scope.unfit(u, fmt.Sprint(res.ID.Raw()))
+			told.Data = c.unfit(u.method, u.inputs, fmt.Sprint(res.ID.Raw()))
 		}
 		res = &jsonrpc.Response{ID: res.ID, Error: told}
 		msg = res
 	}
 	c.writing.Lock() // before encoding: of many large answers that wait for the peer, only one is there twice
 	defer c.writing.Unlock()
-	line, err := encode.Message(msg)
+	line, err := encode(msg)
 	if err != nil {
 		return err
 	}
