@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,23 +31,20 @@ type place struct {
 	name string
 }
 
+// place holds the directory of p, which is never a link for good: where another loop just put one, the directory itself is
+// meant, and a hand on what the link reaches would make this loop an attacker from outside.
 func (l *loop) place(p string) (place, error) {
-	dir := filepath.Dir(p)
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	for range 2000 { // another loop may just have put a link there: the directory itself is meant
+	for end := time.Now().Add(time.Minute); ; {
+		fd, err := unix.Open(filepath.Dir(p), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err == nil {
-			break
+			l.dirs = append(l.dirs, fd)
+			return place{fd, filepath.Base(p)}, nil
 		}
-		fd, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if time.Now().After(end) {
+			return place{}, fmt.Errorf("%s: %w", filepath.Dir(p), err)
+		}
+		runtime.Gosched()
 	}
-	if err != nil {
-		fd, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	}
-	if err != nil {
-		return place{}, err
-	}
-	l.dirs = append(l.dirs, fd)
-	return place{fd, filepath.Base(p)}, nil
 }
 
 func (p place) file(name, text string) error {
