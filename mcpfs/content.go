@@ -52,6 +52,9 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	defer progress.stop()
 	o.Step = progress.step
 	var res search.ContentResult
+	if f.widen != nil {
+		defer f.widen()()
+	}
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		res, err = search.Content(ctx, on, m, o)
 		if res.Truncated {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -346,6 +347,22 @@ func TestSearchContentHonoursIgnoreFiles(t *testing.T) {
 			if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
 				l.t.Errorf("%s, all %v: %s", c.path, c.all, d)
 			}
+		}
+	})
+}
+
+// TestSearchWidens: a content search tells when it begins to work side by side, and once when it is over.
+func TestSearchWidens(t *testing.T) {
+	var began, ended atomic.Int32
+	o := serve.Options{Widen: func() func() { began.Add(1); return func() { ended.Add(1) } }}
+	bothForms(t, o, func(l *live) { l.file("a.txt", "needle\n") }, func(l *live, search func(string, args) (string, map[string]any)) {
+		began.Store(0)
+		ended.Store(0)
+		if text, _ := search(".", args{"pattern": "needle"}); !strings.Contains(text, "needle") {
+			t.Error(text)
+		}
+		if b, e := began.Load(), ended.Load(); b != 1 || e != 1 {
+			t.Errorf("it began %d times and ended %d", b, e)
 		}
 	})
 }

@@ -39,6 +39,10 @@ type Options struct {
 	Desk   *patch.Desk  // gives out and takes back plans; nil: one of this process, which shows no person anything
 	Cache  *cache.Cache // of what reads found out; its Drop is to be told of what has ended. nil: nothing is kept
 
+	// Widen is called before a search that works side by side, and what it returns once after it: a process that keeps to few
+	// processors may give it more. nil: nobody is told. Called concurrently.
+	Widen func() (narrow func())
+
 	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
 	// enum. What a call may use is decided by its snapshot alone.
 	Projects func(context.Context, mcp.Request) []rootbound.RootID
@@ -79,7 +83,7 @@ func (l Limits) filled() Limits {
 // Add adds the file tools to server, and a middleware that shows them in tools/list in their order, before the server's
 // other tools. Call it before the scope's middleware is added, which must stay outermost.
 func Add(server *mcp.Server, o Options) *Added {
-	f := &files{guard: o.Guard, scope: o.Scope, tools: o.Tools, desk: o.Desk, cache: o.Cache}
+	f := &files{guard: o.Guard, scope: o.Scope, tools: o.Tools, desk: o.Desk, cache: o.Cache, widen: o.Widen}
 	added := &Added{server, f}
 	added.Limit(o.Limits)
 	if f.desk == nil {
@@ -119,6 +123,7 @@ type files struct {
 	tools  Tools
 	desk   *patch.Desk
 	cache  *cache.Cache
+	widen  func() (narrow func())
 }
 
 // call is one tools/call.

@@ -60,7 +60,7 @@ func nothingGranted() error {
 }
 
 func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banner bool) error {
-	tune(w)
+	s.Options.Widen = tune(w)
 	s.Options.Transport = "stdio"
 	h, err := s.Furnish(ctx, w)
 	if err != nil {
@@ -108,9 +108,12 @@ func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banne
 // for the file system hold no processor. Garbage is collected less often than is the rule: what a call makes is gone with
 // its answer, and the heap is small. The limit keeps large answers from growing it. GOMAXPROCS, GOGC and GOMEMLIMIT go
 // before.
-func tune(w setting.World) {
+//
+// What it returns gives a search that works side by side the other processors; nil: it has them.
+func tune(w setting.World) (widen func() (narrow func())) {
 	if w.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1)
+		p := &processors{all: runtime.GOMAXPROCS(1)}
+		widen = p.widen
 	}
 	if w.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -118,6 +121,7 @@ func tune(w setting.World) {
 	if w.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(128 << 20)
 	}
+	return widen
 }
 
 // check prints what would be granted. Where the confinement is required it is tried, on this process, which then ends.

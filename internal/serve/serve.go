@@ -62,6 +62,9 @@ type Options struct {
 	// for each record's server identity. nil: nothing is.
 	Confine func(*authority.Ceiling) (string, error)
 
+	// Widen is told of searches that work side by side: see mcpfs.Options.
+	Widen func() (narrow func())
+
 	Transport string            // "stdio" (default) or "memory": for the record
 	Warn      func(line string) // what a person should hear; may be nil
 }
@@ -173,7 +176,7 @@ func New(o Options) (*Service, error) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	s.added = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept})
+	s.added = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept, Widen: o.Widen})
 	s.relist = s.added.Changed
 	s.limit = resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListOn: o.Tools.ListOn})
 	s.hub.Add(s.mcp, g, s.scope)
