@@ -45,20 +45,7 @@ func TestTune(t *testing.T) {
 	}
 	o := Options{Version: "test", Transport: "memory", Mode: authority.Ignore, NoSlow: true, Tools: mcpfs.Classic,
 		Projects: []rootbound.Project{{ID: "p", Dir: dir, Rights: rootbound.Full}, other}}
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(context.Background())
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := s.Connect(t.Context(), there); err != nil {
-		t.Fatal(err)
-	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, session := inSession(t, o)
 	call := func(tool string, arguments map[string]any) string {
 		t.Helper()
 		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -150,20 +137,7 @@ func TestTuneSubscriptions(t *testing.T) {
 		}
 	}
 	o := Options{Version: "test", Transport: "memory", Projects: []rootbound.Project{p}, FSTimeout: time.Minute}
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(context.Background())
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := s.Connect(t.Context(), there); err != nil {
-		t.Fatal(err)
-	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, session := inSession(t, o)
 	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "rootbound://p/a"}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,4 +148,24 @@ func TestTuneSubscriptions(t *testing.T) {
 	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "rootbound://p/b"}); err == nil {
 		t.Error("a second subscription where one is allowed")
 	}
+}
+
+// inSession is a server with a client that declares no roots.
+func inSession(t *testing.T, o Options) (*Service, *mcp.ClientSession) {
+	t.Helper()
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(context.Background()) })
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := s.Connect(t.Context(), there); err != nil {
+		t.Fatal(err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, session
 }
