@@ -106,6 +106,9 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 		return ContentResult{}, err
 	}
 	c := &content{ctx: ctx, m: m, o: o, from: from, past: o.Cursor == "", last: from}
+	for i := range c.workers {
+		c.workers[i].use(c)
+	}
 	if o.Time > 0 {
 		c.late = newClock(o.Time, o.onLate)
 		defer c.late.Stop()
@@ -150,7 +153,7 @@ type content struct {
 
 	files, rules atomic.Int64 // bytes read of them: what tells and the walk are two goroutines
 
-	buffers [beneath.MaxWorkers]match.Buffer
+	workers [beneath.MaxWorkers]worker
 	r       ContentResult
 	text    int   // bytes of the lines in r
 	last    place // up to where the search is done
@@ -229,162 +232,6 @@ func (c *content) visit(n *beneath.Node) (beneath.Step, error) {
 }
 
 func given(f Filter) bool { return f != nil && !f.None() }
-
-// haul is what a run of files gave.
-type haul struct {
-	files    []FileHits
-	skipped  []Skip
-	searched int
-	binary   int
-	inParts  int
-	bytes    int64
-	hits     int
-	text     int
-	last     string // the file up to which all is in it, if done
-	done     bool
-	why      Cut       // what ended it before its end, but for hits and text
-	late     *FileHits // the file in which the time ended
-}
-
-// work searches a run of files. It ends when the page must be full with what it has.
-func (c *content) work(worker int, r *beneath.Run) (tell func() error, weight int) {
-	h := &haul{}
-	done := -1
-	for i := range r.Len() {
-		if h.hits > c.o.Limit || h.text > c.o.MaxText {
-			break
-		}
-		if h.late != nil || c.late.Late() && (i > 0 || !r.First()) { // each page comes behind the one before
-			h.why = CutTime
-			break
-		}
-		if c.o.MaxBytes > 0 && h.bytes >= c.o.MaxBytes {
-			h.why = CutBytes
-			break
-		}
-		if err := c.file(worker, r, i, h); err != nil {
-			return func() error { return err }, 0
-		}
-		if h.late == nil {
-			done = i
-		}
-	}
-	if h.done = done >= 0; h.done {
-		h.last = r.Rel(done)
-	}
-	if h.hits > 0 && r.Inside() != nil {
-		h.files, h.hits, h.text = nil, 0, 0 // the directory is not where it was: nothing of it is told
-	}
-	return func() error { return c.take(h) }, h.text
-}
-
-// notThere are the refusals of what is not there any more, or not for this caller: no word of it.
-func notThere(r rootbound.Reason) bool {
-	switch r {
-	case rootbound.NotFound, rootbound.PathUnresolvable, rootbound.SpecialFile, rootbound.IsADirectory, rootbound.RuleDenied:
-		return true
-	}
-	return false
-}
-
-// file searches one file. Its error ends the search.
-func (c *content) file(worker int, r *beneath.Run, i int, h *haul) error {
-	f, err := r.Open(i)
-	switch reason := rootbound.ReasonOf(err); {
-	case err == nil:
-	case notThere(reason):
-		return nil
-	case reason == rootbound.TooLarge, reason == rootbound.IOError:
-		h.skipped = append(h.skipped, Skip{r.Rel(i), reason})
-		return nil
-	default:
-		return err
-	}
-	if c.o.MaxBytes > 0 && f.Size() > c.o.MaxBytes {
-		h.skipped = append(h.skipped, Skip{r.Rel(i), rootbound.TooLarge})
-		return nil
-	}
-	after := 0
-	if c.o.Cursor != "" {
-		if rel := r.Rel(i); rel == c.from.path {
-			if after = c.from.line; after < 0 {
-				return nil
-			}
-		}
-	}
-	stop := c.onTime
-	if i == 0 && r.First() && c.o.Time > 0 {
-		end := time.Now().Add(c.o.Time)
-		stop = func() error {
-			if time.Now().After(end) {
-				return errLate
-			}
-			return nil
-		}
-	}
-	var found FileHits
-	stats, err := match.Scan(c.ctx, f, c.m, match.ScanOptions{Context: c.o.Context, Size: f.Size(), Stop: stop}, &c.buffers[worker], func(t match.Hit) bool {
-		if t.Line <= after {
-			return true
-		}
-		if found.Path == "" {
-			found.Path = r.Rel(i)
-		}
-		found.Hits = append(found.Hits, t)
-		h.hits++
-		h.text += weigh(&t, len(found.Path)+c.o.Prefix)
-		return h.hits <= c.o.Limit && h.text <= c.o.MaxText
-	})
-	h.bytes += stats.Bytes
-	if stats.InParts {
-		h.inParts++
-	}
-	found.Encoding, found.InParts = stats.Encoding, stats.InParts
-	switch {
-	case err == errLate:
-		found.Path = r.Rel(i)
-		h.late = &found
-		return nil
-	case rootbound.ReasonOf(err) == rootbound.IOError: // what it gave so far counts
-		h.skipped = append(h.skipped, Skip{r.Rel(i), rootbound.IOError})
-	case err != nil:
-		return err
-	case stats.Binary:
-		h.binary++
-	default:
-		h.searched++
-	}
-	if len(found.Hits) > 0 {
-		h.files = append(h.files, found)
-	}
-	return nil
-}
-
-func (c *content) onTime() error {
-	if c.late.Late() {
-		return errLate
-	}
-	return nil
-}
-
-var errLate error = late{}
-
-type late struct{}
-
-func (late) Error() string { return "the time is over" }
-
-// weigh is what a hit takes as text, and in structured form, roughly: the greater of the two.
-func weigh(h *match.Hit, path int) int {
-	const numbers, span = 40, 24
-	n := len(h.Text) + (1+len(h.Before)+len(h.After))*(path+numbers) + span*len(h.Spans)
-	for _, s := range h.Before {
-		n += len(s)
-	}
-	for _, s := range h.After {
-		n += len(s)
-	}
-	return n
-}
 
 // take adds what a run gave to the page, in the order of the walk, and ends the search when that is full.
 func (c *content) take(h *haul) error {
