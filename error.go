@@ -75,8 +75,7 @@ func (e *Error) Is(target error) bool {
 
 // ReasonOf is the reason of the refusal that err is or wraps, empty if it is none.
 func ReasonOf(err error) Reason {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok { // As would cost an allocation, also for nil
 		return e.Reason
 	}
 	return ""

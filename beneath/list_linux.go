@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -179,6 +180,9 @@ func (o *Object) traverseBy(t *tree, after string, deep bool) error {
 			if err := ended(ctx); err != nil {
 				return err
 			}
+			// Also for our own sake: from who runs for 10 ms the scheduler takes the processor in the middle of a system
+			// call, and then looks again every few microseconds. It made walks slower by a sixth.
+			runtime.Gosched()
 		}
 		l.next++
 		n.level = l

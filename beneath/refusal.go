@@ -24,8 +24,7 @@ func ended(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	var e *rootbound.Error
-	if cause := context.Cause(ctx); errors.As(cause, &e) {
+	if e, ok := errors.AsType[*rootbound.Error](context.Cause(ctx)); ok {
 		return e
 	}
 	return refuse(rootbound.Cancelled, "", context.Cause(ctx))

@@ -272,6 +272,7 @@ func (s *sweeper) work(n int, r *Run) {
 	})
 	r.file.close()
 	r.dir.release()
+	runtime.Gosched() // see traverse
 	_ = s.caught(func() error { s.finish(r, tell, weight); return nil })
 }
 

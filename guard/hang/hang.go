@@ -22,12 +22,17 @@ const (
 
 // Pulse is an operation's sign of life. The zero value is one that works. Safe for concurrent use.
 type Pulse struct {
-	beat  atomic.Int64
+	beat  atomic.Bool // since Await looked last
 	stage atomic.Int32
 }
 
-// Touch tells that the file system answered.
-func (p *Pulse) Touch() { p.beat.Add(1) }
+// Touch tells that the file system answered. It is asked for at each file, by several goroutines: it writes only what is
+// not yet written.
+func (p *Pulse) Touch() {
+	if !p.beat.Load() {
+		p.beat.Store(true)
+	}
+}
 
 // Wait brackets a wait for another caller: it runs out of no time.
 func (p *Pulse) Wait(f func()) {
@@ -55,14 +60,14 @@ func (p *Pulse) Abandoned() bool { return p.stage.Load() == abandoned }
 func (p *Pulse) Await(done <-chan error, limit time.Duration) (err error, gaveUp bool) {
 	tick := time.NewTicker(max(limit/8, time.Millisecond))
 	defer tick.Stop()
-	beat, since := p.beat.Load(), time.Now()
+	since := time.Now()
 	for {
 		select {
 		case err := <-done:
 			return err, false
 		case now := <-tick.C:
-			if b := p.beat.Load(); b != beat || p.stage.Load() == waiting {
-				beat, since = b, now
+			if p.beat.Swap(false) || p.stage.Load() == waiting {
+				since = now
 				continue
 			}
 			if now.Sub(since) < limit {

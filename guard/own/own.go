@@ -3,7 +3,7 @@ package own
 
 import (
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound/beneath"
@@ -20,10 +20,14 @@ type File struct {
 
 // Files is a copy of what ask tells, at most a second old. Safe for concurrent use.
 type Files struct {
-	ask   func() []File
-	mu    sync.RWMutex
-	asked time.Time
-	ids   map[[2]uint64]bool
+	ask  func() []File
+	last atomic.Pointer[told] // nil: not yet asked
+}
+
+// told is what was told at one time.
+type told struct {
+	at    time.Time
+	ids   []beneath.ObjectID // a few: quicker to look through than a map, and asked for each file of a search
 	paths []place
 }
 
@@ -42,22 +46,17 @@ func New(ask func() []File) *Files { return &Files{ask: ask} }
 // Any reports whether anything may be ours.
 func (o *Files) Any() bool { return o.ask != nil }
 
-func (o *Files) known() (ids map[[2]uint64]bool, paths []place) {
+func (o *Files) known() (ids []beneath.ObjectID, paths []place) {
 	if o.ask == nil {
 		return nil, nil
 	}
-	o.mu.RLock()
-	fresh := time.Since(o.asked) < time.Second && !o.asked.IsZero()
-	ids, paths = o.ids, o.paths
-	o.mu.RUnlock()
-	if fresh {
-		return ids, paths
+	if l := o.last.Load(); l != nil && time.Since(l.at) < time.Second {
+		return l.ids, l.paths
 	}
 	list := o.ask()
-	ids, paths = make(map[[2]uint64]bool, len(list)), nil
 	for _, f := range list {
 		if f.ID != (beneath.ObjectID{}) {
-			ids[[2]uint64{f.ID.Dev, f.ID.Ino}] = true
+			ids = append(ids, f.ID)
 		}
 		if f.Path != "" {
 			at := strings.TrimRight(f.Path, "/")
@@ -67,16 +66,19 @@ func (o *Files) known() (ids map[[2]uint64]bool, paths []place) {
 			}
 		}
 	}
-	o.mu.Lock()
-	o.asked, o.ids, o.paths = time.Now(), ids, paths
-	o.mu.Unlock()
+	o.last.Store(&told{time.Now(), ids, paths})
 	return ids, paths
 }
 
 // Object reports whether an object is ours by identity, whatever its mount.
 func (o *Files) Object(id beneath.ObjectID) bool {
 	ids, _ := o.known()
-	return ids[[2]uint64{id.Dev, id.Ino}]
+	for i := range ids {
+		if ids[i].Same(id) {
+			return true
+		}
+	}
+	return false
 }
 
 // Path reports whether an absolute canonical path is ours or lies below a directory of ours.

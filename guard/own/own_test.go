@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/rootbound/rootbound/beneath"
 )
 
 // Where a file system folds names the kernel tells the spelling it was asked with.
@@ -27,5 +29,23 @@ func TestPathsAreComparedFolded(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(o.Below(dir))); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", dir, got, want)
 		}
+	}
+}
+
+// The same file is ours through whatever mount it is reached; an identity that is not known is nobody's.
+func TestObjectsAreComparedWithoutTheirMount(t *testing.T) {
+	o := New(func() []File {
+		return []File{{ID: beneath.ObjectID{Dev: 1, Ino: 2, Mount: 3}}, {Path: "/not/yet/made"}}
+	})
+	for id, want := range map[beneath.ObjectID]bool{
+		{Dev: 1, Ino: 2, Mount: 3}: true, {Dev: 1, Ino: 2, Mount: 4}: true, {Dev: 1, Ino: 2}: true,
+		{Dev: 1, Ino: 3, Mount: 3}: false, {Dev: 2, Ino: 2, Mount: 3}: false, {}: false,
+	} {
+		if got := o.Object(id); got != want {
+			t.Errorf("%+v: %t", id, got)
+		}
+	}
+	if New(nil).Object(beneath.ObjectID{Dev: 1, Ino: 2}) {
+		t.Error("nobody told of a file")
 	}
 }
