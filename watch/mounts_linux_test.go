@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -52,7 +51,7 @@ func TestMountsAreNoticed(t *testing.T) {
 		t.Cleanup(func() { _ = unix.Unmount(w.dir+"/"+to, unix.MNT_DETACH) })
 	}
 	in := newWatcher(t, Options{Window: -1})
-	_, tree := w.watch(in, "", true, nil)
+	all, tree := w.watch(in, "", true, nil)
 	_, file := w.watch(in, "d/f", false, nil)
 	_, one := w.watch(in, "one", false, nil)
 	_, other := w.watch(in, "e", true, nil)
@@ -61,8 +60,8 @@ func TestMountsAreNoticed(t *testing.T) {
 	bind("out", "ws/d")
 	tree.until(Event{Kind: Overflow})
 	file.until(Event{Kind: Ended, Why: rootbound.MovedOut})
-	w.hears(tree, "out/f", "d/f")
-	w.hears(tree, "ws/d/sub/new", "d/sub/new")
+	w.hears(all, tree, "out/f", "d/f")
+	w.hears(all, tree, "ws/d/sub/new", "d/sub/new")
 
 	bind("out/f", "ws/one")
 	one.until(Event{Kind: Ended, Why: rootbound.IOError})
@@ -73,9 +72,9 @@ func TestMountsAreNoticed(t *testing.T) {
 	}
 
 	must(t, unix.Unmount(w.dir+"/ws/d", 0))
-	told := w.hears(tree, "ws/d/f", "d/f")
+	told := w.hears(all, tree, "ws/d/f", "d/f")
 	w.do("file out/"+canary+" x", "file out/sub/"+canary+" x")
-	nothing(t, append(told, w.hears(tree, "ws/d/sub/g", "d/sub/g")...))
+	nothing(t, append(told, w.hears(all, tree, "ws/d/sub/g", "d/sub/g")...))
 	w.do("file ws/e/f 2")
 	for _, e := range other.until(Event{Rel: "f", Kind: Changed}) {
 		if e.Kind == Overflow {
@@ -85,7 +84,7 @@ func TestMountsAreNoticed(t *testing.T) {
 }
 
 // hears changes a file until that is told by its name: an Overflow has a window of its own, in which all is told as one more.
-func (w *world) hears(l *log, file, rel string) (told []Event) {
+func (w *world) hears(x *Watch, l *log, file, rel string) (told []Event) {
 	w.t.Helper()
 	want := Event{Rel: rel, Kind: Changed}
 	for {
@@ -94,7 +93,7 @@ func (w *world) hears(l *log, file, rel string) (told []Event) {
 		if told[len(told)-1] == want {
 			return told
 		}
-		time.Sleep(2 * leastWait)
+		x.rests()
 	}
 }
 
