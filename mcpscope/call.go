@@ -42,7 +42,11 @@ func (c *call) serve(ctx context.Context) (mcp.Result, error) {
 	}
 	switch c.handling {
 	case pass:
-		return c.pass(ctx)
+		res, err := c.pass(ctx)
+		if err == nil && c.method == "initialize" {
+			s.initialized(c.req, principal)
+		}
+		return res, err
 	case changed:
 		s.listChanged(c.req, principal)
 		return c.pass(ctx)

@@ -47,15 +47,12 @@ func newHandler(dirs []string) (http.Handler, error) {
 	server.AddReceivingMiddleware(scope.Middleware()) // last, so that it is outermost
 
 	get := func(*http.Request) *mcp.Server { return server }
-	legacy := mcp.NewStreamableHTTPHandler(get, nil)
+	legacy := scope.Sessions(mcp.NewStreamableHTTPHandler(get, nil)) // a session is its principal's
 	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= firstModern {
 			modern.ServeHTTP(w, r)
 			return
-		}
-		if r.Method == http.MethodDelete { // the SDK waits for what runs; this ends it
-			scope.CloseSession(r.Header.Get("Mcp-Session-Id"))
 		}
 		legacy.ServeHTTP(w, r)
 	}), nil

@@ -44,6 +44,7 @@ var guarantees = []string{
 	"G41",
 	"G42",
 	"G43",
+	"G44",
 }
 
 // row is what became of one guarantee.
