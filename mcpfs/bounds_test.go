@@ -68,6 +68,7 @@ func TestG25RepliesAreBounded(t *testing.T) {
 		{"list_directory_with_sizes", args{"path": "flat"}, true, 1004, 1 << 20},
 		{"list_directory_with_sizes", args{"path": "flat", "sortBy": "size"}, true, 1004, 1 << 20},
 		{"search_files", args{"path": ".", "pattern": "**/*.dat"}, true, 101, 1 << 20},
+		{"search_files", args{"path": strings.Repeat("./", 8000) + "flat", "pattern": "*.dat"}, true, 101, 1 << 20},
 		{"search_content", args{"path": ".", "pattern": "[0-9]"}, true, 101, 1 << 19},
 		{"search_content", args{"path": "wide.txt", "pattern": "needle", "context": 100}, true, 0, 1 << 19},
 		{"search_content", args{"path": "spans.txt", "pattern": "."}, true, 0, 1 << 19},
@@ -77,26 +78,27 @@ func TestG25RepliesAreBounded(t *testing.T) {
 		{"edit_file", args{"path": "lines.txt", "edits": []args{{"oldText": "5", "newText": "five", "replaceAll": true}}}, true, 0, 1<<20 + 1000},
 	} {
 		res := l.call(c.tool, c.args)
-		text := textOf(res)
+		text, what := textOf(res), fmt.Sprintf("%s %.200v", c.tool, c.args)
 		if res.IsError {
-			t.Errorf("%s %v: %s", c.tool, c.args, text)
+			t.Errorf("%s: %s", what, text)
 			continue
 		}
 		if n := wire(t, res); n > line {
-			t.Errorf("%s %v: %d bytes on the wire", c.tool, c.args, n)
+			t.Errorf("%s: %d bytes on the wire", what, n)
 		}
 		if len(text) > c.text {
-			t.Errorf("%s %v: %d bytes of text", c.tool, c.args, len(text))
+			t.Errorf("%s: %d bytes of text", what, len(text))
 		}
 		if n := strings.Count(text, "\n") + 1; c.lines > 0 && n > c.lines {
-			t.Errorf("%s %v: %d lines", c.tool, c.args, n)
+			t.Errorf("%s: %d lines", what, n)
 		}
 		s := res.StructuredContent.(map[string]any)
+		validate(t, c.tool, s)
 		if (s["truncated"] == true) != c.cut {
-			t.Errorf("%s %v: truncated is %v", c.tool, c.args, s["truncated"])
+			t.Errorf("%s: truncated is %v", what, s["truncated"])
 		}
 		if c.tool != "edit_file" && s["next"] == nil {
-			t.Errorf("%s %v: does not say how to go on", c.tool, c.args)
+			t.Errorf("%s: does not say how to go on", what)
 		}
 		told := text[strings.LastIndexByte(text, '\n')+1:]
 		if c.tool == "directory_tree" || c.tool == "edit_file" {
@@ -107,7 +109,7 @@ func TestG25RepliesAreBounded(t *testing.T) {
 			}
 		}
 		if !strings.Contains(told, "cut") {
-			t.Errorf("%s %v: the last line does not tell of the cut: %q", c.tool, c.args, told)
+			t.Errorf("%s: the last line does not tell of the cut: %q", what, told)
 		}
 	}
 	for _, c := range []struct {

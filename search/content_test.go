@@ -200,7 +200,7 @@ func TestContentFilters(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c.o, got, c.want)
 		}
 	}
-	for _, cursor := range []string{"x", ":", "-1:x", "1.5:x", "99999999999:x", "-:" + strings.Repeat("x", maxPlace)} {
+	for _, cursor := range []string{"x", ":", "-1:x", "1.5:x", "99999999999:x"} {
 		_, err := Content(context.Background(), o, m, ContentOptions{Cursor: cursor})
 		if rootbound.ReasonOf(err) != rootbound.ArgumentInvalid {
 			t.Errorf("%.40q: %v", cursor, err)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -31,6 +32,8 @@ type Hit struct {
 type Options struct {
 	Exclude Excludes    // entries left out, with what lies below them
 	Limit   int         // hits of a page; 0: DefaultHits
+	MaxText int         // bytes of the page as text, a line for each path; 0: DefaultText. One hit is always given
+	Prefix  int         // bytes that stand before each path in that text
 	Cursor  string      // Next of the page before; empty: the first
 	Step    func()      // told of every entry that is looked at; nil: nobody
 	Ignores *Ignores    // leaves out what ignore files say; nil: nothing is left out by them
@@ -41,7 +44,7 @@ type Options struct {
 type Result struct {
 	Hits      []Hit
 	Truncated bool
-	Why       Cut    // if Truncated: CutHits or CutTime
+	Why       Cut    // if Truncated: CutHits, CutText or CutTime
 	Next      string // cursor of the next page
 
 	Visited int      // entries looked at
@@ -55,6 +58,9 @@ type Result struct {
 func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error) {
 	if o.Limit <= 0 {
 		o.Limit = DefaultHits
+	}
+	if o.MaxText <= 0 {
+		o.MaxText = DefaultText
 	}
 	f := &names{p: p, o: o, quick: o.Exclude.None() && p.lastNameOnly(), anchored: p.anchored(), behind: o.Cursor == ""}
 	c := beneath.Course{Visit: f.visit, Failed: func(rel string, _ error) {
@@ -79,6 +85,7 @@ type names struct {
 	quick    bool // the last name alone decides
 	anchored bool
 	behind   bool // the walk is behind the cursor
+	text     int  // bytes of the lines in r
 	r        Result
 }
 
@@ -129,9 +136,14 @@ func (f *names) visit(n *beneath.Node) (beneath.Step, error) {
 			return next, nil
 		}
 	}
-	if len(f.r.Hits) == f.o.Limit {
-		return f.cut(CutHits, f.r.Hits[f.o.Limit-1].Path)
+	line, last := f.o.Prefix+len(rel)+1, len(f.r.Hits)-1
+	switch {
+	case last+1 == f.o.Limit:
+		return f.cut(CutHits, f.r.Hits[last].Path)
+	case last >= 0 && f.text+line > f.o.MaxText:
+		return f.cut(CutText, f.r.Hits[last].Path)
 	}
+	f.text += line
 	f.r.Hits = append(f.r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
 	return next, nil
 }
@@ -141,24 +153,26 @@ func (f *names) cut(why Cut, next string) (beneath.Step, error) {
 	return beneath.Stop, nil
 }
 
-// order compares two paths in the order of the walk: name by name, a directory before what it holds.
+// order compares two paths in the order of the walk: name by name, a directory before what it holds. The name that ends
+// first comes first, so "/" counts as less than any byte of a name.
 func order(a, b string) int {
-	for {
-		x, restA, moreA := strings.Cut(a, "/")
-		y, restB, moreB := strings.Cut(b, "/")
-		if c := strings.Compare(x, y); c != 0 {
-			return c
-		}
-		switch {
-		case !moreA && !moreB:
-			return 0
-		case !moreA:
-			return -1
-		case !moreB:
-			return 1
-		}
-		a, b = restA, restB
+	const block = 64
+	i, n := 0, min(len(a), len(b))
+	for n-i >= block && a[i:i+block] == b[i:i+block] { // deep down, paths have nearly all in common
+		i += block
 	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case i == len(a) || i == len(b):
+		return cmp.Compare(len(a), len(b))
+	case a[i] == '/':
+		return -1
+	case b[i] == '/':
+		return 1
+	}
+	return cmp.Compare(a[i], b[i])
 }
 
 func failed(err error) error {

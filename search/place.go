@@ -13,9 +13,6 @@ type place struct {
 	line int // -1: all of it
 }
 
-// maxPlace bounds the bytes of a cursor.
-const maxPlace = 16 << 10
-
 func (p place) String() string {
 	if p.line < 0 {
 		return "-:" + p.path
@@ -34,7 +31,7 @@ func parsePlace(cursor string) (place, error) {
 		n, err := strconv.ParseUint(line, 10, 31)
 		p.line, ok = int(n), err == nil
 	}
-	if !ok || len(cursor) > maxPlace {
+	if !ok {
 		return place{}, &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: rootbound.NoCursor}
 	}
 	return p, nil

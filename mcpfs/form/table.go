@@ -34,7 +34,7 @@ var (
 	versionOut = may("version", `{"type":"string","description":"Opaque version of the file, for expected_version"}`)
 	cutOut     = may("truncated", `{"type":"boolean","description":"The answer was cut"}`)
 	nextOut    = may("next", `{"type":"object","description":"Arguments that go on where the answer was cut, to be sent beside the same others"}`)
-	hitsOut    = cutBy("hits", "time")
+	hitsOut    = cutBy("hits", "text", "time")
 	treeOut    = cutBy("depth", "nodes", "text", "time")
 	skippedOut = may("skipped", `{"type":"array","description":"What could not be read","items":{"type":"object","properties":{"path":{"type":"string"},"reason":{"type":"string"}},"required":["path","reason"],"additionalProperties":false}}`)
 	linksOut   = may("links", `{"type":"array","description":"Symbolic links among the entries and what they lead to inside","items":{"type":"object","properties":{"name":{"type":"string"},"leads_to":{"type":"string","enum":["directory","file or nothing inside"]}},"required":["name","leads_to"],"additionalProperties":false}}`)
