@@ -3,6 +3,7 @@ package subscribe
 import (
 	"context"
 	"path"
+	"slices"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -11,8 +12,14 @@ import (
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
-// maxPaths is how many changed paths of one subscription wait to be told; more are told as one change of the whole.
-const maxPaths = 128
+// maxPaths is how many changed paths of one subscription wait to be told, and maxWaiting how many bytes all of a stream take,
+// each with pathCost for itself: a client that does not read, or is asked and does not answer, keeps them there. More are told
+// as one change of the whole.
+const (
+	maxPaths   = 128
+	maxWaiting = 256 << 10
+	pathCost   = 64
+)
 
 // kinds are lists that may change.
 type kinds uint8
@@ -35,13 +42,24 @@ type stream struct {
 	wake     chan struct{}
 	done     chan struct{}
 
-	mu     sync.Mutex
-	over   bool // done is closed
-	subs   map[string]*subscription
-	due    []*subscription // with something to tell, in order
-	lists  kinds           // to be told
-	review bool            // a generation has begun: what its rules deny is to be dropped
+	mu      sync.Mutex
+	over    bool // done is closed
+	subs    map[string]*subscription
+	places  map[place]*subscription // the same, by what is subscribed to
+	due     []*subscription         // with something to tell, in order
+	left    int                     // of due: closed meanwhile
+	waiting int                     // what the paths of all subscriptions take; see maxWaiting
+	lists   kinds                   // to be told
+	review  bool                    // a generation has begun: what its rules deny is to be dropped
 }
+
+// place is what a URI names, however it is spelled.
+type place struct {
+	project rootbound.RootID
+	path    string
+}
+
+func placeOf(project rootbound.RootID, at string) place { return place{project, path.Clean(at)} }
 
 // subscription is one URI of a stream. All but what it was made with is under stream.mu.
 type subscription struct {
@@ -54,6 +72,7 @@ type subscription struct {
 
 	watch  Watch
 	paths  map[string]bool // that changed, below path
+	size   int             // of stream.waiting
 	queued bool
 	lost   bool // the watch has ended by itself
 	closed bool
@@ -61,7 +80,8 @@ type subscription struct {
 }
 
 func (h *Hub) stream(session *mcp.ServerSession, st *mcpscope.Standing) *stream {
-	return &stream{hub: h, standing: st, session: session, wake: make(chan struct{}, 1), done: make(chan struct{}), subs: map[string]*subscription{}}
+	return &stream{hub: h, standing: st, session: session, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		subs: map[string]*subscription{}, places: map[place]*subscription{}}
 }
 
 func (st *stream) listen() bool { return st.id != nil }
@@ -94,7 +114,7 @@ func (st *stream) close() {
 	st.finish()
 	st.mu.Lock()
 	all := st.subs
-	st.subs = map[string]*subscription{}
+	st.subs, st.places = map[string]*subscription{}, map[place]*subscription{}
 	st.mu.Unlock()
 	for _, s := range all {
 		s.close()
@@ -112,29 +132,35 @@ func (st *stream) put(s, instead *subscription) (old *subscription, err error) {
 		return nil, errClosing
 	case instead != nil && old != instead:
 		return nil, errLeft
-	case st.other(s.project, s.path, s.uri):
+	case st.other(placeOf(s.project, s.path), s.uri):
 		return nil, st.twice()
 	case old == nil && len(st.subs) >= int(st.hub.most.Load()):
 		return nil, st.full()
 	}
-	st.subs[s.uri] = s
+	st.subs[s.uri], st.places[placeOf(s.project, s.path)] = s, s
 	return old, nil
 }
 
-// other reports whether the same place is subscribed to by another URI. st.mu is held.
-func (st *stream) other(project rootbound.RootID, at, uri string) bool {
-	for _, s := range st.subs {
-		if s.uri != uri && s.project == project && path.Clean(s.path) == path.Clean(at) {
-			return true
-		}
+// forget takes s out, unless another has its place already, and reports whether it was there. st.mu is held.
+func (st *stream) forget(s *subscription) bool {
+	if st.subs[s.uri] != s {
+		return false
 	}
-	return false
+	delete(st.subs, s.uri)
+	delete(st.places, placeOf(s.project, s.path))
+	return true
+}
+
+// other reports whether the same place is subscribed to by another URI. st.mu is held.
+func (st *stream) other(at place, uri string) bool {
+	s := st.places[at]
+	return s != nil && s.uri != uri
 }
 
 func (st *stream) spelled(project rootbound.RootID, at, uri string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return st.other(project, at, uri)
+	return st.other(placeOf(project, at), uri)
 }
 
 func (st *stream) room(uri string) bool {
@@ -147,26 +173,32 @@ func (st *stream) room(uri string) bool {
 func (st *stream) remove(uri string) {
 	st.mu.Lock()
 	s := st.subs[uri]
-	delete(st.subs, uri)
+	if s != nil {
+		st.forget(s)
+	}
 	st.mu.Unlock()
 	if s != nil {
 		s.close()
 	}
 }
 
+// drop ends s, if it is still there.
+func (st *stream) drop(s *subscription) bool {
+	st.mu.Lock()
+	own := st.forget(s)
+	st.mu.Unlock()
+	if own {
+		s.close()
+	}
+	return own
+}
+
 // lose drops a subscription that cannot go on, and says so: by a change of the list, or by ending a listen that hears of
 // none. end: any listen.
 func (st *stream) lose(s *subscription, end bool) {
-	st.mu.Lock()
-	own := st.subs[s.uri] == s
-	if own {
-		delete(st.subs, s.uri)
-	}
-	st.mu.Unlock()
-	if !own {
+	if !st.drop(s) {
 		return
 	}
-	s.close()
 	if st.listen() && (end || st.wants&resources == 0) {
 		st.finish()
 	} else {
@@ -184,9 +216,9 @@ func (st *stream) changed(k kinds) {
 // resume drops the subscriptions that do not go on and returns them.
 func (st *stream) resume(goesOn func(*subscription) bool, changed bool) (dropped []*subscription) {
 	st.mu.Lock()
-	for uri, s := range st.subs {
+	for _, s := range st.subs {
 		if !goesOn(s) {
-			delete(st.subs, uri)
+			st.forget(s)
 			dropped = append(dropped, s)
 		}
 	}
@@ -214,27 +246,46 @@ func (s *subscription) told(rel string, ended bool) {
 
 // add is called with stream.mu held.
 func (s *subscription) add(rel string) {
+	st, cost := s.stream, len(rel)+pathCost
 	switch {
-	case s.paths == nil:
-		s.paths = map[string]bool{rel: true}
-	case s.paths[""]:
-	case rel == "", len(s.paths) >= maxPaths:
-		clear(s.paths)
-		s.paths[""] = true
+	case s.paths[""], s.paths[rel]:
+	case rel == "", len(s.paths) >= maxPaths, st.waiting+cost > maxWaiting:
+		s.taken()
+		s.paths = map[string]bool{"": true}
 	default:
+		if s.paths == nil {
+			s.paths = map[string]bool{}
+		}
 		s.paths[rel] = true
+		s.size += cost
+		st.waiting += cost
 	}
 	if !s.queued {
 		s.queued = true
-		s.stream.due = append(s.stream.due, s)
+		st.due = append(st.due, s)
 	}
 }
 
+// taken gives the paths that wait, which do not any more. stream.mu is held.
+func (s *subscription) taken() (paths map[string]bool) {
+	s.stream.waiting -= s.size
+	paths, s.paths, s.size = s.paths, nil, 0
+	return paths
+}
+
 func (s *subscription) close() {
-	s.stream.mu.Lock()
-	s.closed, s.paths = true, nil
+	st := s.stream
+	st.mu.Lock()
+	if s.taken(); s.queued && !s.closed {
+		st.left++
+	}
+	s.closed = true
+	if st.left > len(st.due)/2 { // or who subscribes and unsubscribes and never reads would make it long
+		st.due = slices.DeleteFunc(st.due, func(s *subscription) bool { return s.closed })
+		st.left = 0
+	}
 	w := s.watch
-	s.stream.mu.Unlock()
+	st.mu.Unlock()
 	if w != nil {
 		w.Close()
 	}

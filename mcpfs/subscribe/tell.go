@@ -45,8 +45,10 @@ func (st *stream) take() (s *subscription, paths map[string]bool, lost bool) {
 		s = st.due[0]
 		st.due = st.due[1:]
 		s.queued = false
-		if !s.closed && !st.over {
-			paths, s.paths = s.paths, nil
+		if s.closed {
+			st.left--
+		} else if !st.over {
+			paths = s.taken()
 			lost, s.lost = s.lost, false
 			return s, paths, lost
 		}
@@ -211,15 +213,7 @@ func (st *stream) settle(ctx context.Context) {
 			st.mu.Unlock()
 			return
 		case err != nil && denied(err) && !gone(err): // which the change of the list tells
-			st.mu.Lock()
-			own := st.subs[s.uri] == s
-			if own {
-				delete(st.subs, s.uri)
-			}
-			st.mu.Unlock()
-			if own {
-				s.close()
-			}
+			st.drop(s)
 		case err != nil:
 			st.lose(s, false)
 		}
