@@ -145,31 +145,24 @@ func (e *Entry) Target() (Info, Ref, bool) {
 	return o.info, o.at, true
 }
 
-// ReachesFrom reports whether the link in this entry would reach something inside the set if it stood at to. False for
-// what is no link. The answer may be old when it arrives: whoever follows the link later is judged again.
-func (e *Entry) ReachesFrom(to *Entry) bool {
+// LeadFrom tells where the link in this entry would lead if it stood at to, as far as its text tells: for Set.Open and
+// Set.Lead. False for what is no link, and for a text that leads out of the set. The answer may be old when it arrives:
+// whoever follows the link later is judged again.
+func (e *Entry) LeadFrom(to *Entry) (Ref, bool) {
 	if e.hold() != nil {
-		return false
+		return Ref{}, false
 	}
 	defer e.dir.drop()
 	fd, err := openAt(e.dir.fd, e.name, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return false
+		return Ref{}, false
 	}
 	defer unix.Close(fd)
 	text, err := readLink(fd, "")
 	if err != nil || text == "" {
-		return false
+		return Ref{}, false
 	}
-	at, ok := textAt(e.set.paths, to.at, text)
-	if !ok {
-		return false
-	}
-	o, err := e.set.Open(at, Handle)
-	if err != nil {
-		return false
-	}
-	return o.Close() == nil
+	return textAt(e.set.paths, to.at, text)
 }
 
 // Open opens what the entry holds now: regular file or directory, never through a link (path_unresolvable).

@@ -98,25 +98,17 @@ func (e *Entry) Target() (Info, Ref, bool) {
 	return o.info, o.at, true
 }
 
-// ReachesFrom reports whether the link in this entry would reach something inside the set if it stood at to.
-func (e *Entry) ReachesFrom(to *Entry) bool {
+// LeadFrom tells where the link in this entry would lead if it stood at to, as far as its text tells.
+func (e *Entry) LeadFrom(to *Entry) (Ref, bool) {
 	text, err := e.dir.Readlink(e.name)
 	if err != nil {
-		return false
+		return Ref{}, false
 	}
 	text = filepath.ToSlash(text)
 	if filepath.VolumeName(text) != "" {
 		text = "/" + text
 	}
-	at, ok := textAt(e.set.paths, to.at, text)
-	if !ok {
-		return false
-	}
-	o, err := e.set.Open(at, Handle)
-	if err != nil {
-		return false
-	}
-	return o.Close() == nil
+	return textAt(e.set.paths, to.at, text)
 }
 
 // Open opens what the entry holds now: regular file or directory, never through a link.

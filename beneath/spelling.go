@@ -223,6 +223,14 @@ func after(path, abs string) (rest string, ok bool) {
 	return rest, true
 }
 
+// behind is path with the names of rest, up to the first "..".
+func behind(path, rest string) string {
+	for name, rest, _ := nextName(rest); name != "" && name != ".."; name, rest, _ = nextName(rest) {
+		path = join(path, name)
+	}
+	return path
+}
+
 // textAt is where the text of a link leads that stands at link, as far as text alone tells.
 func textAt(all []spelling, link Ref, text string) (Ref, bool) {
 	if text != "" && text[0] == '/' {

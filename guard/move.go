@@ -52,13 +52,19 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	if kind&fs.ModeSymlink != 0 {
 		// inside before and after, or the move would make or keep a way out
-		if _, at, ok := e.Target(); !ok {
+		if at, ok := t.j.Inside(e.At()); !ok {
 			return refuse(rootbound.OutsideRoot, "the link leads out")
 		} else if at.Root != e.At().Root && t.project != t.destProject {
 			return refuse(rootbound.OutsideRoot, "the link leads into another root")
 		}
-		if t.dest != nil && !e.ReachesFrom(t.dest) {
-			return refuse(rootbound.OutsideRoot, "from there the link would lead out")
+		if t.dest != nil {
+			at, ok := e.LeadFrom(t.dest)
+			if ok {
+				_, ok = t.j.Inside(at)
+			}
+			if !ok {
+				return refuse(rootbound.OutsideRoot, "from there the link would lead out")
+			}
 		}
 	}
 	if err := t.j.Head(t.project, t.rel); err != nil {

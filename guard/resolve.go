@@ -74,7 +74,7 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Pl
 		}
 		o, canonical, err := t.j.Open(ctx, p, how)
 		if err != nil {
-			first = worse(first, t.j.Veil(p, err, false))
+			first = worse(first, t.blind(p, t.j.Veil(p, err, false)))
 			continue
 		}
 		if found != nil {
@@ -92,6 +92,21 @@ func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Pl
 	}
 	t.obj, t.grant = found, at.Grant
 	return g.acceptObject(t, found)
+}
+
+// blind refuses a read that failed for the right it lacks, where that is so: what is there is not told without it.
+func (t *Target) blind(p spelling.Place, err error) error {
+	if rootbound.ReasonOf(err) == rootbound.RuleDenied {
+		return err
+	}
+	project := t.j.Owner(p)
+	if project == nil || t.req.Listing && project.Rights.Has(rootbound.List) {
+		return err
+	}
+	if rerr := t.right(project, t.need|t.req.Need); rerr != nil {
+		return rerr
+	}
+	return err
 }
 
 // worse keeps the error that says more: not_found of one project hides nothing of another.
@@ -114,12 +129,13 @@ func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
 	if err := t.j.Reached(t.project, t.rel, info, o.At(), false); err != nil {
 		return err
 	}
-	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
-		if err := t.j.Readable(t.project, info); err != nil {
-			return err
-		}
+	if err := t.right(t.project, t.need|t.req.Need); err != nil {
+		return err
 	}
-	return t.right(t.project, t.need|t.req.Need)
+	if info.Mode.IsRegular() && (t.req.Op == rootbound.OpRead || t.req.Op == rootbound.OpSearchContent) {
+		return t.j.Readable(t.project, info)
+	}
+	return nil
 }
 
 // judgeEntry resolves a change of one file: the parent that exists and one plain name; a final link is followed.

@@ -124,6 +124,7 @@ func (j *Judge) Locate(at beneath.Ref, mark int, linked bool, project **rootboun
 		return err
 	}
 	if linked && j.Within != "" && string((*project).ID) != j.Within {
+		*project, *rel = gr.Project, join(gr.Prefix, at.Path) // the refusal names no other
 		return refuse(rootbound.OutsideRoot, "")
 	}
 	return nil

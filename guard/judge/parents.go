@@ -28,7 +28,7 @@ func (j *Judge) Lacking(may func(*rootbound.Project) error, p spelling.Place) (a
 		}
 	}
 	if e == nil {
-		return at, nil, "", refuse(rootbound.ParentMissing, "")
+		return at, nil, "", j.Veil(p, refuse(rootbound.ParentMissing, ""), true)
 	}
 	defer e.Close()
 	at = e.At()

@@ -95,6 +95,9 @@ func (j *Judge) Veil(p spelling.Place, err error, mutation bool) error {
 			return lerr
 		}
 	}
+	if lerr := j.ledAstray(beneath.Ref{Root: p.Grant, Path: p.Rest}, mutation); lerr != nil {
+		return lerr
+	}
 	rest := ""
 	at := strings.TrimRight(p.Rest, "/")
 	for range 256 {
@@ -117,24 +120,88 @@ func (j *Judge) Veil(p spelling.Place, err error, mutation bool) error {
 		if lerr := j.Locate(reached, mark, linked, &project, &rel); lerr != nil {
 			return lerr
 		}
-		if j.Law.own.Path(j.Absolute(reached)) {
-			return j.Ours()
-		}
-		pol, perr := j.Law.Policy(project)
-		if perr != nil {
-			return perr
-		}
-		folded := rules.Fold(strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"))
-		r := pol.Access(folded)
-		if mutation {
-			r = pol.Mutation(folded)
-		}
-		if r != nil {
-			return j.Rule(r)
+		if lerr := j.place(reached, project, strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"), mutation); lerr != nil {
+			return lerr
 		}
 		return err
 	}
 	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
+}
+
+// place judges a place by its names, whether or not anything is there: rel in its project, and at as far as that exists.
+func (j *Judge) place(at beneath.Ref, project *rootbound.Project, rel string, mutation bool) error {
+	pol, err := j.Law.Policy(project)
+	if err != nil {
+		return err
+	}
+	r := pol.Access
+	if mutation {
+		r = pol.Mutation
+	}
+	if err = j.OursAt(at); err == nil {
+		err = j.Rule(r(rules.Fold(rel)))
+	}
+	if e := new(rootbound.Error); errors.As(err, &e) {
+		e.Root = project.ID // as where something is there
+	}
+	return err
+}
+
+// ledAstray judges the place where links lead and nothing is: it is denied, or in another project, as if something were.
+func (j *Judge) ledAstray(at beneath.Ref, mutation bool) error {
+	to, mark, linked, err := j.Snap.Set.Lead(at)
+	if err != nil || !linked {
+		return nil // what can be reached of it is judged name by name
+	}
+	var project *rootbound.Project
+	var rel string
+	if err := j.Locate(to, mark, true, &project, &rel); err != nil {
+		return err
+	}
+	return j.place(to, project, rel, mutation)
+}
+
+// Owner is the project where a path leads by its names, as far as that can be told; else nil.
+func (j *Judge) Owner(p spelling.Place) *rootbound.Project {
+	at := strings.TrimRight(p.Rest, "/")
+	for range 256 {
+		to, mark, linked, err := j.Snap.Set.Lead(beneath.Ref{Root: p.Grant, Path: at})
+		if err == nil {
+			var project *rootbound.Project
+			var rel string
+			if j.Locate(to, mark, linked, &project, &rel) != nil {
+				return nil
+			}
+			return project
+		}
+		if at == "" {
+			return nil
+		}
+		at = strings.TrimRight(at[:strings.LastIndexByte(at, '/')+1], "/")
+	}
+	return nil
+}
+
+// Inside reports whether the link at a place, or one that stood there, leads inside, and to where. What a rule or the
+// lack of the right list hides counts as being there, whether or not it is.
+func (j *Judge) Inside(at beneath.Ref) (to beneath.Ref, ok bool) {
+	o, err := j.Snap.Set.Open(at, beneath.Handle)
+	if err == nil {
+		defer o.Close()
+		return o.At(), true
+	}
+	to, mark, _, err := j.Snap.Set.Lead(at)
+	if err != nil {
+		return to, false
+	}
+	probe := *j // what refuses is not for the record
+	probe.Within = ""
+	var project *rootbound.Project
+	var rel string
+	if err := probe.Locate(to, mark, true, &project, &rel); err != nil {
+		return to, false
+	}
+	return to, !project.Rights.Has(rootbound.List) || probe.place(to, project, rel, false) != nil
 }
 
 // leads refuses a path whose links lead into another project, whatever is wrong with what is there.
