@@ -93,8 +93,7 @@ func TestRevoke(t *testing.T) {
 
 // Before is heard before anything is asked; Informed and Free calls run without a hold; Refuse and Status.
 func TestNeeds(t *testing.T) {
-	var w *world
-	w = open(t, Options{
+	w := open(t, Options{
 		Need: func(_, name string) Need {
 			return map[string]Need{"status": Informed, "free": Free}[name]
 		},

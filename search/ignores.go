@@ -152,7 +152,7 @@ func (x *Ignores) OutName(name string, dir bool) bool {
 		return true
 	}
 	l := &x.levels[len(x.levels)-1]
-	return l.stack != nil && l.stack.MatchNameFor(x.purse, l.dir, name, dir)
+	return l.stack != nil && l.stack.MatchName(x.purse, l.dir, name, dir)
 }
 
 // Read is how many bytes of ignore files were read so far; nil read none.

@@ -164,13 +164,6 @@ func (c *Cache) Drop(authority string, ended rootbound.Generation) {
 	}
 }
 
-// Held is about how many bytes are kept, and for how many authorities.
-func (c *Cache) Held() (bytes, authorities int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.held, len(c.owners)
-}
-
 func (c *Cache) weigh(o *owner, n int) {
 	o.held += n
 	c.held += n

@@ -282,8 +282,7 @@ func (p *peer) answeredAndListed(id int) {
 
 // A subscription that is made while its generation ends is refused, and nothing of it stays.
 func TestSubscribingWhileTheGenerationEnds(t *testing.T) {
-	var w *world
-	w = newWorld(t, mcpscope.Options{}, Options{})
+	w := newWorld(t, mcpscope.Options{}, Options{})
 	p := w.legacy()
 	w.onWatch = func() {
 		w.onWatch = nil

@@ -213,7 +213,7 @@ func BenchmarkMatch(b *testing.B) {
 	names := []string{"main.go", "Makefile", "list_linux_test.go", "a.py", "README.md"}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if s.MatchName("src/pkg/deep", names[i%len(names)], false) {
+		if s.MatchName(nil, "src/pkg/deep", names[i%len(names)], false) {
 			b.Fatal("left out")
 		}
 	}

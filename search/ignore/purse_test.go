@@ -17,23 +17,23 @@ func TestPurse(t *testing.T) {
 	n := 0
 	for ; n < 1e6 && len(told) == 0; n++ {
 		name := strings.Repeat("a", 9) + fmt.Sprint(n) + ".x"
-		if !s.MatchNameFor(p, "d", name, false) && len(told) == 0 {
+		if !s.MatchName(p, "d", name, false) && len(told) == 0 {
 			t.Fatalf("%s shows while its file counts", name)
 		}
 	}
 	if len(told) != 1 || told[0] != "d:"+Git || n < 10 {
 		t.Fatalf("%d entries, told %q", n, told)
 	}
-	if s.MatchNameFor(p, "d", "a.x", false) {
+	if s.MatchName(p, "d", "a.x", false) {
 		t.Error("the file still counts")
 	}
-	if !s.MatchNameFor(p, "d", "a.y", false) || !s.MatchNameFor(p, "d", "xzx7", false) {
+	if !s.MatchName(p, "d", "a.y", false) || !s.MatchName(p, "d", "xzx7", false) {
 		t.Error("another file does not count any more")
 	}
 	// a file that is met with an empty purse
 	s = s.Push("d/e", Parse([]byte(strings.Repeat("*a*a*a*a*a*a*a*a*b\n", 999))), Parse([]byte("*.w")))
-	s.MatchNameFor(p, "d/e", strings.Repeat("a", 200), false)
-	if len(told) != 2 || told[1] != "d/e:"+Git || !s.MatchNameFor(p, "d/e", "a.w", false) {
+	s.MatchName(p, "d/e", strings.Repeat("a", 200), false)
+	if len(told) != 2 || told[1] != "d/e:"+Git || !s.MatchName(p, "d/e", "a.w", false) {
 		t.Errorf("told %q", told)
 	}
 }
@@ -44,7 +44,7 @@ func TestPurseOfSteps(t *testing.T) {
 	p := NewPurse(func(dir, file string) { told = append(told, dir+":"+file) })
 	var s *Stack
 	s = s.Push("", Parse([]byte("*x*a")), nil).Push("d", nil, Parse([]byte(strings.Repeat("*a???????????????c\n", 9999))))
-	if !s.MatchNameFor(p, "d", strings.Repeat("a", 200)+"xa", false) {
+	if !s.MatchName(p, "d", strings.Repeat("a", 200)+"xa", false) {
 		t.Error("the file above did not count")
 	}
 	if len(told) != 1 || told[0] != "d:"+Own {

@@ -35,16 +35,11 @@ func (s *Stack) Push(dir string, gitignore, ignore *List) *Stack {
 // this entry alone: a directory that is left out takes what is below with it, so a walk does not ask there.
 func (s *Stack) Match(rel string, dir bool) bool {
 	d, name := cutLast(rel)
-	return s.MatchName(d, name, dir)
+	return s.MatchName(nil, d, name, dir)
 }
 
-// MatchName is Match for the entry name in the directory in.
-func (s *Stack) MatchName(in, name string, dir bool) bool {
-	return s.MatchNameFor(nil, in, name, dir)
-}
-
-// MatchNameFor is MatchName for a walk that has p; nil has no bound but Steps.
-func (s *Stack) MatchNameFor(p *Purse, in, name string, dir bool) bool {
+// MatchName is Match for the entry name in the directory in, and for a walk that has p; nil has no bound but Steps.
+func (s *Stack) MatchName(p *Purse, in, name string, dir bool) bool {
 	_, _, r := s.decide(p, in, name, dir)
 	return r != nil && !r.negate
 }

@@ -79,18 +79,6 @@ func Compile(pattern string, o Options) (*Matcher, error) {
 	return m, nil
 }
 
-// Class tells how a pattern is searched: "literal" is compared as it is, "required" has literals of which a line must hold
-// one, "none" has no such help.
-func (m *Matcher) Class() string {
-	switch {
-	case m.exact:
-		return "literal"
-	case m.need != nil:
-		return "required"
-	}
-	return "none"
-}
-
 func invalid(detail, next string, err error) *rootbound.Error {
 	return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: detail, Next: next, Err: err}
 }

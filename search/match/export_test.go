@@ -18,3 +18,15 @@ func (b *Buffer) Memory() int {
 
 // GaveUp reports that the automaton of the last pattern had too many states.
 func (b *Buffer) GaveUp() bool { return b.finder.auto != nil && b.finder.auto.Lost() }
+
+// Class tells how a pattern is searched: "literal" is compared as it is, "required" has literals of which a line must hold
+// one, "none" has no such help.
+func (m *Matcher) Class() string {
+	switch {
+	case m.exact:
+		return "literal"
+	case m.need != nil:
+		return "required"
+	}
+	return "none"
+}

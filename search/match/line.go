@@ -17,11 +17,9 @@ const (
 	near     = 8 << 10 // bytes: how far behind the first match of a long line further ones are looked for
 )
 
-// Line appends the matches of a line to spans, at most 100 and without overlap, as regexp.FindAllIndex has them. In a line
-// above 8 KiB, or one that is long for the size of the pattern, only those near the first are looked for.
-func (m *Matcher) Line(line []byte, spans []Span) []Span { return m.spans(line, whole, spans, nil) }
-
-// spans is Line for a text with the borders b. It asks on now and then, and ends if it says no.
+// spans appends the matches in a text with the borders b to spans, at most 100 and without overlap, as regexp.FindAllIndex
+// has them. In one above 8 KiB, or one that is long for the size of the pattern, only those near the first are looked for. It
+// asks on now and then, and ends if it says no.
 func (m *Matcher) spans(text []byte, b borders, spans []Span, on func(work int) bool) []Span {
 	switch {
 	case m.exact:

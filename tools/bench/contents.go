@@ -18,9 +18,6 @@ import (
 // of the rival. What matches nearly every line measures how fast lines are written.
 const listedHits = 2000
 
-// memoryLimit is what a search may add to the idle server's resident memory, in KiB.
-const memoryLimit = 64 << 10
-
 // listed is a line of search/match/testdata/regexps.txt: how the pattern is filtered, and flags F, i and w.
 type listed struct{ class, flags, pattern string }
 

@@ -58,9 +58,7 @@ func able(projects []rootbound.Project, abs string) (out []string) {
 	if ext := path.Ext(abs); len(in.AllowExtensions) > 0 && !slices.Contains(in.AllowExtensions, ext) {
 		return nil
 	}
-	for _, r := range in.Rights.Names() {
-		out = append(out, r)
-	}
+	out = append(out, in.Rights.Names()...)
 	for _, size := range []int64{5, 50, 500} {
 		if in.Rights.Has(rootbound.Read) && (in.MaxRead == 0 || size <= in.MaxRead) {
 			out = append(out, fmt.Sprint("read ", size))
