@@ -62,7 +62,7 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 	if o.MaxText <= 0 {
 		o.MaxText = DefaultText
 	}
-	f := &names{p: p, o: o, quick: o.Exclude.None() && p.lastNameOnly(), anchored: p.anchored(), behind: o.Cursor == ""}
+	f := &names{p: p, o: o, quick: o.Exclude.None() && p.LastNameOnly(), anchored: p.Anchored(), behind: o.Cursor == ""}
 	c := beneath.Course{Visit: f.visit, Failed: func(rel string, _ error) {
 		if f.r.Skips++; len(f.r.Skipped) < MaxSkips {
 			f.r.Skipped = append(f.r.Skipped, rel)
@@ -117,12 +117,12 @@ func (f *names) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func(*
 }
 
 func (f *names) visit(n *beneath.Node) (beneath.Step, error) {
-	if f.quick && (!f.behind || !f.p.matchName(n.Name())) {
+	if f.quick && (!f.behind || !f.p.MatchName(n.Name())) {
 		return beneath.Into, nil
 	}
 	rel := n.Rel()
 	next := beneath.Into
-	if f.anchored && n.Type().IsDir() && !f.p.mayHold(rel) {
+	if f.anchored && n.Type().IsDir() && !f.p.MayHold(rel) {
 		next = beneath.Over
 	}
 	if !f.o.Exclude.None() && f.o.Exclude.Match(rel) {

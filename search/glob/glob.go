@@ -1,4 +1,4 @@
-package search
+package glob
 
 import (
 	"strings"
@@ -211,8 +211,8 @@ func (g glob) match(rel string) bool {
 	}
 }
 
-// lastNameOnly reports that the last name of a path alone decides: "**/" and one test.
-func (p *Pattern) lastNameOnly() bool {
+// LastNameOnly reports that the last name of a path alone decides: "**/" and one test.
+func (p *Pattern) LastNameOnly() bool {
 	for _, g := range p.globs {
 		if len(g) != 2 || !g[0].globstar || g[1].globstar {
 			return false
@@ -221,8 +221,8 @@ func (p *Pattern) lastNameOnly() bool {
 	return len(p.globs) > 0
 }
 
-// matchName is Match where lastNameOnly holds.
-func (p *Pattern) matchName(last string) bool {
+// MatchName is Match where LastNameOnly holds.
+func (p *Pattern) MatchName(last string) bool {
 	for _, g := range p.globs {
 		if g[1].name.match(last) {
 			return !p.negate
@@ -231,8 +231,8 @@ func (p *Pattern) matchName(last string) bool {
 	return p.negate
 }
 
-// mayHold reports whether anything below the directory rel can match.
-func (p *Pattern) mayHold(rel string) bool {
+// MayHold reports whether anything below the directory rel can match.
+func (p *Pattern) MayHold(rel string) bool {
 	if p.negate {
 		return true
 	}
@@ -258,8 +258,8 @@ func (g glob) mayHold(rel string) bool {
 	return false // the directory is as deep as the pattern
 }
 
-// anchored reports that the first name of some path decides: mayHold is worth asking.
-func (p *Pattern) anchored() bool {
+// Anchored reports that the first name of some path decides: MayHold is worth asking.
+func (p *Pattern) Anchored() bool {
 	if p.negate {
 		return false
 	}

@@ -1,4 +1,4 @@
-package search
+package glob
 
 // Bounds of all patterns of one list, braces written out. With them a list is compiled in milliseconds, and one path asked of it
 // costs no more than some ten.

@@ -1,4 +1,4 @@
-package search
+package glob
 
 import (
 	"encoding/json"
@@ -38,11 +38,11 @@ func TestGlobsAsTheOfficialServer(t *testing.T) {
 			if p.Match(path) {
 				got = append(got, path)
 			}
-			if p.lastNameOnly() && p.matchName(path[strings.LastIndexByte(path, '/')+1:]) != p.Match(path) {
+			if p.LastNameOnly() && p.MatchName(path[strings.LastIndexByte(path, '/')+1:]) != p.Match(path) {
 				t.Errorf("%q: the short way differs for %q", want.Pattern, path)
 			}
 			for i := range path {
-				if path[i] == '/' && p.Match(path) && !p.mayHold(path[:i]) {
+				if path[i] == '/' && p.Match(path) && !p.MayHold(path[:i]) {
 					t.Errorf("%q finds %q but not its directory", want.Pattern, path)
 				}
 			}
@@ -172,8 +172,8 @@ func FuzzGlob(f *testing.F) {
 			return
 		}
 		m := p.Match(path)
-		if p.lastNameOnly() && !strings.HasPrefix(path, "/") && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && path != "" &&
-			p.matchName(path[strings.LastIndexByte(path, '/')+1:]) != m {
+		if p.LastNameOnly() && !strings.HasPrefix(path, "/") && !strings.HasSuffix(path, "/") && !strings.Contains(path, "//") && path != "" &&
+			p.MatchName(path[strings.LastIndexByte(path, '/')+1:]) != m {
 			t.Fatalf("%q on %q", pattern, path)
 		}
 		if x, err := CompileTreeExcludes([]string{pattern}); err == nil {
