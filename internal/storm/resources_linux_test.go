@@ -30,6 +30,7 @@ type listener struct {
 	mu      sync.Mutex // of in
 	id      atomic.Int64
 	open    chan struct{} // requests without an answer
+	told    func()        // after each line that comes
 	updates atomic.Int64
 	answers atomic.Int64
 	inside  atomic.Int64 // answers with what is inside
@@ -39,11 +40,11 @@ type listener struct {
 
 const modernMeta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"storm","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
-func listening(t *testing.T, w *World, s *serve.Service, modern bool) *listener {
+func listening(t *testing.T, w *World, s *serve.Service, modern bool, told func()) *listener {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	l := &listener{t: t, w: w, in: inW, modern: modern, open: make(chan struct{}, 32)}
+	l := &listener{t: t, w: w, in: inW, modern: modern, open: make(chan struct{}, 32), told: told}
 	ss, err := s.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +58,7 @@ func listening(t *testing.T, w *World, s *serve.Service, modern bool) *listener 
 				return
 			}
 			l.heard(line)
+			l.told()
 		}
 	})
 	t.Cleanup(func() { inW.Close(); _ = ss.Close(); outR.Close(); reading.Wait() })
@@ -199,8 +201,15 @@ func resourceStorm(t *testing.T, swapRoot bool, updates int64) {
 		"rootbound://p/evil", "rootbound://p/evil/f", "rootbound://p/xevil", "rootbound://p/m/f", "rootbound://p/back/f", "rootbound://q/", "rootbound://q/c/d/e/f", "rootbound://q/evil",
 		"rootbound://p/y", "rootbound://p/alive"}
 	dirs := []string{"", "d/", "l/", "abs/", "evil/", "a/b/c/", "m/", "back/"}
-	clients := []*listener{listening(t, w, s, false), listening(t, w, s, true)}
-	began := time.Now()
+	heard := make(chan struct{}, 1)
+	told := func() {
+		select {
+		case heard <- struct{}{}:
+		default:
+		}
+	}
+	clients := []*listener{listening(t, w, s, false, told), listening(t, w, s, true, told)}
+	least := time.After(searchTime(t))
 	for _, l := range clients {
 		asking.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
@@ -243,8 +252,13 @@ func resourceStorm(t *testing.T, swapRoot bool, updates int64) {
 		}
 		return a.swaps.Load() >= 100 && naive.Load() > 0
 	}
-	for ctx.Err() == nil && (time.Since(began) < searchTime(t) || !enough()) {
-		time.Sleep(10 * time.Millisecond)
+	for long := false; ctx.Err() == nil && !(long && enough()); {
+		select {
+		case <-least:
+			long = true
+		case <-heard:
+		case <-ctx.Done():
+		}
 	}
 	cancel()
 	asking.Wait()
