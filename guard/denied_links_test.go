@@ -105,6 +105,10 @@ func TestLinksTellNothingOfWhatIsDenied(t *testing.T) {
 	if asked < 500 {
 		t.Errorf("%d requests only", asked)
 	}
+	far := guard.Request{Op: rootbound.OpRead, Root: "p", Path: strings.Repeat("a/none/", 200) + "x"} // the way is judged name by name, up to a bound
+	if got := ask(with, far); got[0] != string(rootbound.PathInvalid) {
+		t.Errorf("a path whose 400 last names are missing: %v", got)
+	}
 	if got := ask(with, guard.Request{Op: rootbound.OpRead, Root: "p", Path: "c"}); got[0] != "allowed" {
 		t.Errorf("a link that leads inside: %v", got)
 	}

@@ -64,3 +64,44 @@ func TestTourOpensWhatIsShown(t *testing.T) {
 		t.Errorf("%q, depth %d, want %q", got, depth, want)
 	}
 }
+
+// TestIgnoreFilesTakeTheRightRead: what a walk by the right list or search opens on its way tells what it holds, so that it
+// takes the right read too, of the project it lies in.
+func TestIgnoreFilesTakeTheRightRead(t *testing.T) {
+	h := build(t, guard.Options{}, nil, one(rootbound.List|rootbound.Search),
+		rootbound.Project{ID: "open", Dir: "p/open", Rights: rootbound.ReadOnly}, rootbound.Project{ID: "shut", Dir: "p/open/shut", Rights: rootbound.List | rootbound.Search})
+	for _, dir := range []string{"p", "p/d", "p/open", "p/open/d", "p/open/shut", "p/open/shut/d"} {
+		h.file(dir+"/.ignore", "")
+		h.file(dir+"/e/f", "")
+	}
+	opened := func(r guard.Request) (got []string) {
+		must(t, h.do(r, func(ctx context.Context, tg *guard.Target) error {
+			if _, err := tg.Above(func(dir string, open func(string) (*beneath.Object, error)) error {
+				if o, err := open(".ignore"); err == nil {
+					o.Close()
+					got = append(got, "above:"+dir)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			return tg.Tour(ctx, beneath.Course{
+				Enter: func(d *beneath.Directory) {
+					if o, err := d.Open(".ignore"); err == nil {
+						o.Close()
+						got = append(got, d.Rel())
+					}
+				},
+				Visit: func(*beneath.Node) (beneath.Step, error) { return beneath.Into, nil },
+			})
+		}))
+		return got
+	}
+	for path, want := range map[string][]string{".": {"open", "open/d"}, "d/e": nil, "open/d/e": {"above:", "above:d"}, "open": {"", "d"}, "open/shut": nil, "open/shut/d/e": nil} {
+		for _, op := range []rootbound.Operation{rootbound.OpTree, rootbound.OpSearch} {
+			if got := opened(guard.Request{Op: op, Root: "p", Path: path}); !slices.Equal(got, want) {
+				t.Errorf("%s %s opened %q, want %q", op, path, got, want)
+			}
+		}
+	}
+}

@@ -19,7 +19,7 @@ func (j *Judge) Above(at beneath.Ref, rel string, need rootbound.Rights, goes fu
 				return nil, err
 			}
 			j.Touch()
-			return j.plain(beneath.Ref{Root: at.Root, Path: top + join(dir, name)}, need)
+			return j.plain(beneath.Ref{Root: at.Root, Path: top + join(dir, name)}, need|rootbound.Read)
 		})
 	}
 	if rel == "" {

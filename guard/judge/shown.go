@@ -50,7 +50,7 @@ func (j *Judge) describes(reached *beneath.Object, need rootbound.Rights) bool {
 }
 
 // Opens decides, by its state when it was opened, whether what a walk shows may be read: the marks of nested projects tell
-// whose bounds count. Its place was judged before; our own files are not_found, by whatever name. Safe for concurrent use.
+// whose right and bounds count. Its place was judged before; our own files are not_found, by whatever name. Safe for concurrent use.
 func (j *Judge) Opens(project *rootbound.Project) func(mark int, info beneath.Info) error {
 	law, marks := j.Law, j.Snap.Marks
 	return func(mark int, info beneath.Info) error {
@@ -61,7 +61,13 @@ func (j *Judge) Opens(project *rootbound.Project) func(mark int, info beneath.In
 		if mark >= 0 {
 			p = marks[mark].Project
 		}
-		if !info.Mode.IsRegular() || p.MaxRead == 0 && !p.DenyHardlinks {
+		if !info.Mode.IsRegular() {
+			return nil
+		}
+		if !p.Rights.Has(rootbound.Read) { // what a walk by the right list opens on its way tells of it
+			return refuse(rootbound.NotFound, "")
+		}
+		if p.MaxRead == 0 && !p.DenyHardlinks {
 			return nil
 		}
 		return (&Judge{}).Readable(p, info) // what refused is not for the record: it is one of many files

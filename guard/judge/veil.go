@@ -125,7 +125,7 @@ func (j *Judge) Veil(p spelling.Place, err error, mutation bool) error {
 		}
 		return err
 	}
-	return refuse(rootbound.LimitReached, "too many names of the path do not exist")
+	return refuse(rootbound.PathInvalid, "too many names of the path do not exist")
 }
 
 // place judges a place by its names, whether or not anything is there: rel in its project, and at as far as that exists.
