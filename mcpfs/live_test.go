@@ -12,6 +12,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
@@ -57,10 +58,6 @@ func start(t *testing.T, o serve.Options, c clientOptions) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := service.Connect(t.Context(), there); err != nil {
-		t.Fatal(err)
-	}
 	co := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 	if c.progress != nil {
 		co.ProgressNotificationHandler = func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { c.progress(r.Params) }
@@ -72,10 +69,7 @@ func start(t *testing.T, o serve.Options, c clientOptions) *live {
 	for _, uri := range c.roots {
 		l.client.AddRoots(&mcp.Root{URI: uri})
 	}
-	l.session, err = l.client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: c.revision})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l.session = joined.Session(t, l.client, c.revision, service.Connect)
 	t.Cleanup(func() {
 		l.session.Close()
 		ctx, stop := context.WithTimeout(context.Background(), time.Minute)

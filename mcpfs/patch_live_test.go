@@ -11,6 +11,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
 )
@@ -100,18 +101,12 @@ func asks(t *testing.T, revision string, answer func(*mcp.ElicitParams) *mcp.Eli
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := service.Connect(t.Context(), there); err != nil {
-		t.Fatal(err)
-	}
 	o := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 	if answer != nil {
 		o.ElicitationHandler = func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return answer(r.Params), nil }
 	}
 	l.client = mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
-	if l.session, err = l.client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: revision}); err != nil {
-		t.Fatal(err)
-	}
+	l.session = joined.Session(t, l.client, revision, service.Connect)
 	t.Cleanup(func() {
 		l.session.Close()
 		service.Close(context.Background())

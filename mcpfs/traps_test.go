@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // The trap of go-sdk v1.8.0 that is countered here: typed tools are checked against their schema before the handler, so a
@@ -23,14 +25,7 @@ func TestTrapTypedToolsRefuseBeforeTheHandler(t *testing.T) {
 		seen = true
 		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 	})
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := srv.Connect(t.Context(), there, nil); err != nil {
-		t.Fatal(err)
-	}
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cs := joined.To(t, mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil), "", srv)
 	defer cs.Close()
 	wrong := map[string]any{"project_id": "wrong"}
 	res, err := cs.CallTool(t.Context(), &mcp.CallToolParams{Name: "typed", Arguments: wrong})

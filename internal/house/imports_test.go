@@ -58,6 +58,7 @@ var proving = map[string][]string{
 	"internal/house":        {},
 	"internal/rawmcp":       {},
 	"internal/rig":          {},
+	"internal/rig/joined":   {},
 	"internal/storm":        {},
 	"tools/...":             {"internal/rig"},
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
@@ -20,19 +21,12 @@ func TestClientsHearOfOtherProjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		here, there := mcp.NewInMemoryTransports()
-		if _, err := s.Connect(t.Context(), there); err != nil {
-			t.Fatal(err)
-		}
 		told := make(chan struct{}, 8)
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
 			Capabilities:           &mcp.ClientCapabilities{},
 			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { told <- struct{}{} },
 		})
-		session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := joined.Session(t, client, "2025-06-18", s.Connect)
 		ids := func() []any {
 			res, err := session.ListTools(t.Context(), nil)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/rig"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // What each method of the SDK comes to in the server. An upgrade that adds one must decide about it here: what belongs to
@@ -110,14 +111,7 @@ func TestEveryMethodIsServedOrNot(t *testing.T) {
 // red, the middleware may go. Ours is TestEveryMethodIsServedOrNot.
 func TestTrapUndeclaredListsAreAnswered(t *testing.T) {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "bare", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}})
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := srv.Connect(t.Context(), there, nil); err != nil {
-		t.Fatal(err)
-	}
-	cs, err := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil).Connect(t.Context(), here, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cs := joined.To(t, mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil), "", srv)
 	defer cs.Close()
 	if cs.InitializeResult().Capabilities.Prompts != nil {
 		t.Fatal("prompts are declared")

@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard/pace"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
@@ -51,10 +52,6 @@ func TestEveryRefusalCounts(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer service.Close(t.Context())
-					here, there := mcp.NewInMemoryTransports()
-					if _, err := service.Connect(t.Context(), there); err != nil {
-						t.Fatal(err)
-					}
 					caps := &mcp.ClientCapabilities{}
 					if rooted {
 						caps.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
@@ -63,10 +60,7 @@ func TestEveryRefusalCounts(t *testing.T) {
 					if rooted {
 						client.AddRoots(&mcp.Root{URI: "file://" + dir})
 					}
-					session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: era})
-					if err != nil {
-						t.Fatal(err)
-					}
+					session := joined.Session(t, client, era, service.Connect)
 					defer session.Close()
 					const asked = pace.Denials + 5
 					for i := range asked {

@@ -11,6 +11,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/decision/decisiontest"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
 )
@@ -81,15 +82,8 @@ func TestRefusedBeforeAnythingIsAskedIsRecordedAsSent(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer service.Close(t.Context())
-					here, there := mcp.NewInMemoryTransports()
-					if _, err := service.Connect(t.Context(), there); err != nil {
-						t.Fatal(err)
-					}
 					client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-					session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: era})
-					if err != nil {
-						t.Fatal(err)
-					}
+					session := joined.Session(t, client, era, service.Connect)
 					defer session.Close()
 					sent := func(path string) string { // as the records have it
 						if !hash {

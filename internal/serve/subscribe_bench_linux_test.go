@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
@@ -56,13 +57,7 @@ func BenchmarkSwitch100Subscriptions(b *testing.B) {
 			ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { x.heard <- "list" },
 		})
 		x.c.AddRoots(&mcp.Root{URI: "file://" + dir + "/app"})
-		here, there := mcp.NewInMemoryTransports()
-		if _, err := s.Connect(context.Background(), here); err != nil {
-			b.Fatal(err)
-		}
-		if x.cs, err = x.c.Connect(context.Background(), there, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"}); err != nil {
-			b.Fatal(err)
-		}
+		x.cs = joined.Session(b, x.c, "2025-11-25", s.Connect)
 		b.Cleanup(func() { x.cs.Close(); _ = s.Close(context.Background()) })
 		return x
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
@@ -29,14 +30,7 @@ func listen(t *testing.T, s *Service, version string) *listener {
 		ResourceUpdatedHandler:     func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { l.heard <- r.Params.URI },
 		ResourceListChangedHandler: func(context.Context, *mcp.ResourceListChangedRequest) { l.heard <- "list" },
 	})
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := s.Connect(context.Background(), here); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	if l.cs, err = c.Connect(context.Background(), there, &mcp.ClientSessionOptions{ProtocolVersion: version}); err != nil {
-		t.Fatal(err)
-	}
+	l.cs = joined.Session(t, c, version, s.Connect)
 	t.Cleanup(func() { l.cs.Close() })
 	return l
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 )
 
@@ -158,14 +159,6 @@ func inSession(t *testing.T, o Options) (*Service, *mcp.ClientSession) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(context.Background()) })
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := s.Connect(t.Context(), there); err != nil {
-		t.Fatal(err)
-	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	session, err := client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s, session
+	return s, joined.Session(t, client, "2025-06-18", s.Connect)
 }

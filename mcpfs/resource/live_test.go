@@ -17,6 +17,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 )
@@ -88,10 +89,6 @@ func start(t *testing.T, o serve.Options, revision string, roots []string) *live
 	if l.service, err = serve.New(o); err != nil {
 		t.Fatal(err)
 	}
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := l.service.Connect(t.Context(), &mcp.LoggingTransport{Transport: there, Writer: l.wire}); err != nil {
-		t.Fatal(err)
-	}
 	co := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
 	if roots != nil {
 		co.Capabilities.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
@@ -100,9 +97,9 @@ func start(t *testing.T, o serve.Options, revision string, roots []string) *live
 	for _, dir := range roots {
 		l.client.AddRoots(&mcp.Root{URI: "file://" + dir})
 	}
-	if l.session, err = l.client.Connect(t.Context(), here, &mcp.ClientSessionOptions{ProtocolVersion: revision}); err != nil {
-		t.Fatal(err)
-	}
+	l.session = joined.Session(t, l.client, revision, func(ctx context.Context, over mcp.Transport) (*mcp.ServerSession, error) {
+		return l.service.Connect(ctx, &mcp.LoggingTransport{Transport: over, Writer: l.wire})
+	})
 	t.Cleanup(func() {
 		l.session.Close()
 		ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)

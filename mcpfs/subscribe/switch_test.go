@@ -12,6 +12,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -60,14 +61,7 @@ func (w *world) client(version string, roots ...string) (*mcp.ClientSession, *mc
 	for _, r := range roots {
 		c.AddRoots(&mcp.Root{URI: w.uri(r)})
 	}
-	here, there := mcp.NewInMemoryTransports()
-	if _, err := w.srv.Connect(context.Background(), here, nil); err != nil {
-		w.t.Fatal(err)
-	}
-	cs, err := c.Connect(context.Background(), there, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	cs := joined.To(w.t, c, version, w.srv)
 	w.t.Cleanup(func() { cs.Close() })
 	return cs, c, h
 }

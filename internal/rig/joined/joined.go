@@ -1,0 +1,32 @@
+// Package joined puts a client to a server in one process. It is apart from package rig, since few of its users need the SDK.
+package joined
+
+import (
+	"context"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Session joins a client to the server that connect connects, over memory, and speaks that protocol version, "" for the SDK's
+// own choice. The caller closes it.
+func Session(tb testing.TB, c *mcp.Client, version string, connect func(context.Context, mcp.Transport) (*mcp.ServerSession, error)) *mcp.ClientSession {
+	tb.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := connect(context.Background(), there); err != nil {
+		tb.Fatal(err)
+	}
+	cs, err := c.Connect(context.Background(), here, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return cs
+}
+
+// To is Session for a bare server.
+func To(tb testing.TB, c *mcp.Client, version string, srv *mcp.Server) *mcp.ClientSession {
+	tb.Helper()
+	return Session(tb, c, version, func(ctx context.Context, over mcp.Transport) (*mcp.ServerSession, error) {
+		return srv.Connect(ctx, over, nil)
+	})
+}
