@@ -25,3 +25,19 @@ func found(command []string) []string {
 	}
 	return out
 }
+
+// scripts are endings of files that an interpreter is given.
+const scripts = ".js .mjs .cjs .ts .py .rb .pl .php .jar .sh "
+
+// missing are the arguments that look like a script and are no file here, where found looks for them.
+func missing(command []string) (names []string) {
+	for _, a := range command[min(1, len(command)):] {
+		if ext := filepath.Ext(a); ext == "" || !strings.Contains(scripts, ext+" ") || filepath.IsAbs(a) || strings.HasPrefix(a, "-") || strings.Contains(a, "{") {
+			continue
+		}
+		if _, err := os.Stat(a); err != nil {
+			names = append(names, a)
+		}
+	}
+	return names
+}

@@ -79,6 +79,31 @@ func TestExpiredStates(t *testing.T) {
 	}
 }
 
+// TestAServerThatDoesNotListen is given up with a word on why, and one that takes its time is waited for.
+func TestAServerThatDoesNotListen(t *testing.T) {
+	t.Parallel()
+	start := func(mode, address string, wait time.Duration) error {
+		s := tiny(t, mode)
+		s.URL, s.Env = "http://127.0.0.1:{port}/mcp", []string{"BROKEN_HTTP=" + address}
+		s.Command = append([]string{"sh", "-c", `sleep 1; exec "$@"`, "sh"}, s.Command...)
+		_, err := probe.Judge(t.Context(), s, probe.Options{Only: []string{"S02"}, Timeout: 20 * time.Second, Start: wait, Dir: t.TempDir()})
+		return err
+	}
+	if err := start("sound", "127.0.0.1:{port}", time.Minute); err != nil {
+		t.Errorf("a slow starter: %v", err)
+	}
+	began := time.Now()
+	if err := start("never-answers", "", 2*time.Second); err == nil || !strings.Contains(err.Error(), "nobody listened at 127.0.0.1:") || !strings.Contains(err.Error(), "within 2s") {
+		t.Errorf("one that never listens: %v", err)
+	}
+	if took := time.Since(began); took > 30*time.Second { // not for each era, and not the default
+		t.Errorf("that took %v", took)
+	}
+	if err := start("sound", "127.0.0.1:0", 5*time.Minute); err == nil || !strings.Contains(err.Error(), "the server listens at 127.0.0.1:") || !strings.Contains(err.Error(), "{port}") {
+		t.Errorf("one that listens elsewhere: %v", err)
+	}
+}
+
 // TestIllServersOverHTTP: what a server on a socket does wrong is told in time, and where it redirects nobody goes.
 func TestIllServersOverHTTP(t *testing.T) {
 	t.Parallel()

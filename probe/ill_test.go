@@ -78,6 +78,42 @@ func TestIllServersAreReported(t *testing.T) {
 	}
 }
 
+// TestLastWordsAreTold: who probes an own server reads why it ended, and nothing that steers a terminal.
+func TestLastWordsAreTold(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"", "http://127.0.0.1:{port}/mcp"} {
+		s := tiny(t, "ends-with-a-trace")
+		s.Command, s.URL = append(s.Command, "no-such-script.js", "-x.js", "{app}/x.js"), url
+		_, err := probe.Judge(t.Context(), s, probe.Options{Timeout: 20 * time.Second, Start: time.Minute, Dir: t.TempDir()})
+		if err == nil {
+			t.Fatal("a server that ended was probed")
+		}
+		for _, want := range []string{"ended: exit status 1: Error: Cannot find module 'x'", "There is no file no-such-script.js in the directory",
+			"\nThe server's stderr ends with:\n  loading\n", "\n  Error: Cannot find module 'x'\n      at load (loader:1)·[2J\n  y", "…\n  Runtime v1"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("lacks %q: %v", want, err)
+			}
+		}
+		if lines := strings.Count(err.Error(), "\n"); lines != 21 || strings.Contains(err.Error(), "file -x.js") || len(err.Error()) > 5000 {
+			t.Errorf("%d lines: %v", lines, err)
+		}
+	}
+}
+
+// TestToolsOfNobodyTellHowToGoOn: a server whose tools are not understood is told what a profile is.
+func TestToolsOfNobodyTellHowToGoOn(t *testing.T) {
+	t.Parallel()
+	_, err := probe.Judge(t.Context(), tiny(t, "odd-tools"), probe.Options{Timeout: 20 * time.Second, Dir: t.TempDir()})
+	if err == nil {
+		t.Fatal("tools without a meaning were probed")
+	}
+	for _, want := range []string{"understood: fetch(where, what) ", "--profile FILE", "read: {tool: fetch, args: {where: \"{path}\"}}", "docs/probe.md"} {
+		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("lacks %q: %v", want, err)
+		}
+	}
+}
+
 // TestLeaksAreFoundWhereverTheyAre: a refusal is no refusal when what was refused comes by another way.
 func TestLeaksAreFoundWhereverTheyAre(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,9 @@ func (r *suite) meet(ctx context.Context) error {
 			if last == nil || era == script.EraLegacy {
 				last = err
 			}
+			if errors.Is(err, errNoStart) { // it was asked nothing yet, so another era changes nothing
+				break
+			}
 			continue
 		}
 		r.subject.Eras = append(r.subject.Eras, era)
@@ -53,14 +56,14 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	o.Roots = func(int) wire.Answer { return script.Roots{List: []string{"file://{app}", "file://{docs}"}}.Answer(w) }
 	ctx, stop := r.greeting(ctx)
 	defer stop()
-	conn, err := wire.Open(ctx, o)
+	conn, err := r.open(ctx, o)
 	if err != nil {
-		return err
+		return r.explain("", fmt.Errorf("%w: %w", errNoStart, err))
 	}
 	defer conn.Close(patience)
 	hello, err := conn.Hello(ctx)
 	if err != nil {
-		return r.explain(conn, fmt.Errorf("no handshake: %w", err))
+		return r.explain(conn.Stderr(), fmt.Errorf("no handshake: %w", err))
 	}
 	var who struct {
 		Supported []string `json:"supportedVersions"`
@@ -86,7 +89,7 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	}
 	raw, err := conn.Request(ctx, "tools/list", nil)
 	if err != nil {
-		return r.explain(conn, fmt.Errorf("no tools: %w", err))
+		return r.explain(conn.Stderr(), fmt.Errorf("no tools: %w", err))
 	}
 	var list struct {
 		Tools []profile.Tool `json:"tools"`
@@ -150,12 +153,28 @@ func (r *suite) seek(ctx context.Context, conn *wire.Conn, w *truth.World) {
 	r.blind = true
 }
 
-// explain adds the server's last words to an error.
-func (r *suite) explain(c *wire.Conn, err error) error {
-	if words := firstLine(c.Stderr()); words != "" && !strings.Contains(err.Error(), words) {
-		return fmt.Errorf("%w (it wrote: %s)", err, words)
+// errNoStart says that no connection came about.
+var errNoStart = errors.New("the server did not start")
+
+// explain adds the server's last words to an error, and names a file that was not found where it was started.
+func (r *suite) explain(stderr string, err error) error {
+	var last *wire.Parting
+	if errors.As(err, &last) {
+		stderr = last.Stderr
 	}
-	return err
+	if errors.Is(err, wire.ErrGone) {
+		if stderr == "" {
+			err = fmt.Errorf("%w. It wrote nothing to stderr", err)
+		}
+		for _, name := range missing(r.server.Command) {
+			err = fmt.Errorf("%w. There is no file %s in the directory that the probe was started in", err, name)
+		}
+	}
+	lines := lastLines(stderr)
+	if len(lines) == 0 || len(lines) == 1 && strings.Contains(err.Error(), lines[0]) {
+		return err
+	}
+	return fmt.Errorf("%w\nThe server's stderr ends with:\n  %s", err, strings.Join(lines, "\n  "))
 }
 
 // assign settles which tool does what.
@@ -175,7 +194,7 @@ func (r *suite) assign(tools []profile.Tool) error {
 		}
 	}
 	if len(r.subject.Tools) == 0 {
-		return errors.New("none of its tools is understood; write a profile")
+		return errors.New(notUnderstood(tools))
 	}
 	return nil
 }

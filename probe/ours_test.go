@@ -33,6 +33,9 @@ func judge(t *testing.T, s probe.Server, o probe.Options) *probe.Report {
 	if o.Timeout == 0 {
 		o.Timeout = 20 * time.Second // tests run beside others on slow machines
 	}
+	if o.Start == 0 {
+		o.Start = time.Minute
+	}
 	r, err := probe.Judge(t.Context(), s, o)
 	if err != nil {
 		t.Fatal(err)

@@ -175,7 +175,7 @@ func (p *player) perform(ctx context.Context) error {
 	if !p.roots.Undeclared {
 		o.Roots = p.answer
 	}
-	if p.conn, err = wire.Open(p.ctx, o); err != nil {
+	if p.conn, err = p.run.open(p.ctx, o); err != nil {
 		return fmt.Errorf("the server did not start: %w", err)
 	}
 	defer func() { p.letGo(); p.conn.Close(patience) }()

@@ -47,7 +47,10 @@ type Options struct {
 	Only    []string      // ids, families or patterns with *; a case runs if one fits
 	Eras    []string      // nil: all the server speaks
 	Race    time.Duration // how long each race lasts; 0: races are skipped
-	Timeout time.Duration // for one answer; default 10 s
+	Timeout time.Duration // for one answer; default 10 s. A handshake may take three times as long
+	// Start is how long a server of Streamable HTTP may take until it listens; default 15 s. One whose process ends, or that
+	// listens at another port only, is given up before.
+	Start time.Duration
 	// StateLife is how long a requestState of the server lives, as its documentation or a setting says. 0: the case of one that
 	// has expired is skipped. A state that is served later than that is a fall.
 	StateLife time.Duration
@@ -88,6 +91,9 @@ func Judge(ctx context.Context, server Server, o Options) (*Report, error) {
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
+	}
+	if o.Start <= 0 {
+		o.Start = 15 * time.Second
 	}
 	if o.Jobs <= 0 {
 		o.Jobs = 4
@@ -138,6 +144,13 @@ func (r *suite) patience(ctx context.Context) (context.Context, context.CancelFu
 // greeting bounds a start and its handshake: a cold start on a busy machine is no fault.
 func (r *suite) greeting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 3*r.o.Timeout)
+}
+
+// open starts a server, and waits for one of Streamable HTTP until it listens.
+func (r *suite) open(ctx context.Context, o wire.Options) (*wire.Conn, error) {
+	ctx, stop := context.WithTimeout(ctx, r.o.Start)
+	defer stop()
+	return wire.Open(ctx, o)
 }
 
 // source makes the random texts of one case depend on nothing but the seed and the case.

@@ -34,7 +34,7 @@ func (p *player) trick(s script.Step) error {
 			return err
 		}
 		o.Roots, o.See, o.Hear = p.answer, p.see, p.hear
-		if conn, err = wire.Open(p.ctx, o); err != nil {
+		if conn, err = p.run.open(p.ctx, o); err != nil {
 			return err
 		}
 		defer conn.Close(patience)

@@ -68,6 +68,7 @@ server could not be probed at all.`,
 	f.StringVar(&a.eras, "era", "", "legacy or modern; default every era the server speaks")
 	f.DurationVar(&a.o.Race, "race", 0, "how long each race lasts; 0: races are skipped")
 	f.DurationVar(&a.o.Timeout, "timeout", 10*time.Second, "how long one answer may take")
+	f.DurationVar(&a.o.Start, "start", 15*time.Second, "how long a server of --http may take until it listens")
 	f.DurationVar(&a.o.StateLife, "state-life", 0, "how long a requestState of the server lives; 0: whether one expires is not asked")
 	f.Uint64Var(&a.o.Seed, "seed", 1, "of the canaries")
 	f.IntVar(&a.o.Jobs, "jobs", 4, "cases at once")
@@ -118,9 +119,13 @@ func (a *asking) ask(ctx context.Context, w setting.World, args []string) error 
 	r, err := probe.Judge(ctx, a.server, a.o)
 	switch {
 	case r == nil || errors.Is(err, probe.ErrCannotRun):
-		line := report.Plain(err.Error())
+		lines := strings.Split(err.Error(), "\n") // the server's stderr and names among them
+		for i := range lines {
+			lines[i] = report.Plain(lines[i])
+		}
+		line := strings.Join(lines, "\n")
 		if b := filepath.Base(args[0]); b == "npx" || b == "uvx" || b == "bunx" || b == "pipx" {
-			line += ". " + b + " fetches a package anew for each start: install it, and name its program in the command"
+			line += "\n" + b + " fetches a package anew for each start: install it, and name its program in the command"
 		}
 		return setting.Misused("%s", line)
 	case err != nil:

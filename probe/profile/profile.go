@@ -34,7 +34,7 @@ type Profile struct {
 
 // When tells which servers a profile fits.
 type When struct {
-	Server    string   `yaml:"server"`    // the name the server gives itself
+	Server    string   `yaml:"server"`    // the name the server gives itself; empty: any, if its tools take just the arguments of Ops
 	Tools     []string `yaml:"tools"`     // all of these
 	Parameter string   `yaml:"parameter"` // the first of the tools has it
 }
@@ -129,14 +129,16 @@ func Choose(server string, tools []Tool) (*Profile, error) {
 			return nil, err
 		}
 		if p.When.fits(server, tools) {
-			return p.among(tools), nil
+			if p = p.among(tools); p.When.Server == server || p.exact(tools) {
+				return p, nil
+			}
 		}
 	}
 	return guess(tools), nil
 }
 
 func (w When) fits(server string, tools []Tool) bool {
-	if w.Server != server || len(w.Tools) == 0 {
+	if w.Server != "" && w.Server != server || len(w.Tools) == 0 {
 		return false
 	}
 	for i, name := range w.Tools {
@@ -146,6 +148,32 @@ func (w When) fits(server string, tools []Tool) bool {
 		}
 	}
 	return true
+}
+
+// exact reports whether every tool takes the arguments that the profile gives it and cannot do without no other, and no
+// list of a tool's schema leaves out the project that a case would name: then a tool is what its name says, whoever offers it.
+func (p *Profile) exact(tools []Tool) bool {
+	for _, in := range p.Ops {
+		t := tools[slices.IndexFunc(tools, func(t Tool) bool { return t.Name == in.Tool })]
+		for name, value := range in.Args {
+			var list struct {
+				Enum []string `json:"enum"`
+			}
+			if !t.has(name) {
+				return false
+			}
+			_ = json.Unmarshal(t.InputSchema.Properties[name], &list) // one that is no list of texts names no project
+			if value == "{project}" && list.Enum != nil && !slices.Contains(list.Enum, "app") {
+				return false
+			}
+		}
+		for _, name := range t.InputSchema.Required {
+			if _, given := in.Args[name]; !given {
+				return false
+			}
+		}
+	}
+	return len(p.Ops) > 0
 }
 
 // among drops operations whose tool the server does not have.

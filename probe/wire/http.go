@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -55,28 +53,6 @@ func (b beside) Write(p []byte) (int, error) {
 		b.hear(p)
 	}
 	return len(p), nil
-}
-
-// listening waits until somebody accepts connections there.
-func listening(ctx context.Context, address string, ch *child) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if conn, err := new(net.Dialer).DialContext(ctx, "tcp", u.Host); err == nil {
-			return conn.Close()
-		}
-		select {
-		case <-tick.C:
-		case <-ch.exited:
-			return fmt.Errorf("%w: %s%s", ErrGone, ch.cmd.ProcessState, lastWords(ch.tail.String()))
-		case <-ctx.Done():
-			return fmt.Errorf("%w: nobody listens at %s", ErrSilent, u.Host)
-		}
-	}
 }
 
 // send goes on when the server took the message: for a request, at once, for its stream may stay open as long as the call;
@@ -187,7 +163,7 @@ func (w *web) lost(err error) {
 	if w.child != nil {
 		select {
 		case <-w.child.exited:
-			w.c.fail(fmt.Errorf("%w: %s%s", ErrGone, w.child.cmd.ProcessState, lastWords(w.child.tail.String())))
+			w.c.fail(w.child.ended())
 			return
 		case <-w.c.ctx.Done():
 			return

@@ -155,18 +155,10 @@ func (p *pipes) read(c *Conn) {
 func (p *pipes) gone(c *Conn) {
 	select {
 	case <-p.exited:
-		c.fail(fmt.Errorf("%w: %s%s", ErrGone, p.cmd.ProcessState, lastWords(p.tail.String())))
+		c.fail(p.ended())
 	case <-time.After(time.Second):
 		c.fail(fmt.Errorf("%w: it closed its output", ErrGone))
 	}
-}
-
-func lastWords(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return ": " + string(clip([]byte(last), 160))
-	}
-	return ""
 }
 
 // send gives up when ctx ends: a server that does not read would block it for ever.

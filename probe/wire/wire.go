@@ -27,6 +27,7 @@ const (
 	unasked     = 20000            // messages that answer nothing, before a server counts as flooding
 	questions   = 1000             // of the server that are not answered yet, before it counts as flooding
 	replying    = 10 * time.Second // for what the client writes by itself
+	parting     = 2 * time.Second  // between a pipe that breaks and the word on how the process ended
 )
 
 // What can end a connection. Each comes wrapped in a text that says more.
@@ -276,14 +277,20 @@ func (c *Conn) write(ctx context.Context, lines ...[]byte) error {
 		}
 	}
 	if err := c.line.send(ctx, lines...); err != nil {
-		if had := c.Err(); had != nil {
-			return had
-		}
 		if errors.Is(err, ErrDeaf) {
+			if had := c.Err(); had != nil {
+				return had
+			}
 			if c.ctx.Err() == nil {
 				c.fail(err) // part of a message may have been taken: whatever follows would be no message
 			}
 			return err
+		}
+		select { // who reads its output knows more of its end than a broken pipe tells
+		case <-c.gone:
+			return c.Err()
+		case <-ctx.Done():
+		case <-time.After(parting):
 		}
 		return fmt.Errorf("%w: %v", ErrGone, err)
 	}

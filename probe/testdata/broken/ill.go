@@ -21,6 +21,9 @@ func misbehaveAtStart() {
 	case "exits-at-once":
 		fmt.Fprintln(os.Stderr, "cannot read my configuration")
 		os.Exit(3)
+	case "ends-with-a-trace": // as a runtime writes one: what is wrong stands in the midst
+		fmt.Fprint(os.Stderr, strings.Repeat("loading\n", 40), "Error: Cannot find module 'x'\n    at load (loader:1)\x1b[2J\n", strings.Repeat("y", 1000), "\n\nRuntime v1\n")
+		os.Exit(1)
 	case "never-answers":
 		io.Copy(io.Discard, os.Stdin)
 	case "writes-garbage":

@@ -155,7 +155,12 @@ func (s *server) take(line []byte) {
 				go s.current()
 			}
 		case "tools/list":
-			s.send(message{ID: m.ID, Result: map[string]any{"tools": tools()}})
+			list := tools()
+			if mode == "odd-tools" {
+				list = []any{map[string]any{"name": "fetch", "inputSchema": map[string]any{"type": "object", "required": []string{"where", "what"}}},
+					map[string]any{"name": "x\x1b[2J\ny"}}
+			}
+			s.send(message{ID: m.ID, Result: map[string]any{"tools": list}})
 		case "tools/call":
 			if !misbehaveInCall(s, m.ID, m.Params) {
 				go s.call(m.ID, m.Params)
