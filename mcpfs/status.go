@@ -85,7 +85,7 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 	}
 	dropped(out, &b, st)
 	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
-		show.Size(int64(c.limits.Text)), c.limits.List, c.limits.Hits, c.limits.Tree)
+		show.Bytes(int64(c.limits.Text)), c.limits.List, c.limits.Hits, c.limits.Tree)
 	out.Add("limits", map[string]any{"text": c.limits.Text, "media": c.limits.Media, "tree": c.limits.Tree, "list": c.limits.List,
 		"search": c.limits.Hits, "edit": c.limits.Edit,
 		"search_bytes": c.limits.SearchBytes, "search_files": c.limits.SearchFiles, "search_seconds": c.limits.SearchTime.Seconds()})

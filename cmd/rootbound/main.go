@@ -69,5 +69,6 @@ and why is recorded.
 	root.SetErr(w.Err)
 	root.AddCommand(serveCommand(w), callCommand(w), probeCommand(w), versionCommand(w))
 	root.AddCommand(person.Commands(w)...)
+	strict(root)
 	return root
 }

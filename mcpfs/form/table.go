@@ -108,7 +108,7 @@ func classicTable() []Tool {
 			In: []Field{pathField, may("sortBy", `{"type":"string","enum":["name","size"],"default":"name","description":"Order of the entries"}`),
 				cursorField, rootField},
 			Out:         []Field{cutOut, nextOut, linksOut},
-			Description: "Lists a directory with the size of each file and their total, sorted by name or by size, largest first." + pathRules + bound},
+			Description: "Lists a directory with the size of each file and their total (a KB is 1024 bytes), sorted by name or by size, largest first." + pathRules + bound},
 		{Name: "directory_tree", Title: "Directory Tree", Op: rootbound.OpTree, Reads: true, In: []Field{pathField, excludeField, depthField, nodesField, gitignoreField, cursorField, rootField}, Out: []Field{cutOut, treeOut, nextOut, skippedOut, noteOut},
 			Description: "Shows everything below a directory as JSON: name, type and, for directories, children; of large trees take depth, gitignore or max_nodes. A directory marked continued is there for the rest of what it holds; ask for one marked truncated by its path. " +
 				"An exclude pattern without * leaves out that name at any depth. Links are shown and not followed." + pathRules + bound},

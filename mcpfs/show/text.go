@@ -23,7 +23,7 @@ func Mark(dir bool) string {
 	return markFile
 }
 
-// Size shows bytes in units of 1024, two decimals from KB on.
+// Size shows bytes as the classic server's list does: units of 1024 that it calls KB, two decimals from there on.
 func Size(n int64) string {
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -34,6 +34,18 @@ func Size(n int64) string {
 		unit++
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64) + " " + [...]string{"B", "KB", "MB", "GB", "TB"}[unit]
+}
+
+// Bytes shows a bound as a configuration writes it: in the largest unit that it is a whole number of.
+func Bytes(n int64) string {
+	unit := " bytes"
+	for _, u := range []string{" KiB", " MiB", " GiB", " TiB"} {
+		if n == 0 || n%1024 != 0 {
+			break
+		}
+		n, unit = n/1024, u
+	}
+	return strconv.FormatInt(n, 10) + unit
 }
 
 // SizedLine is one line of list_directory_with_sizes. Widths count UTF-16 units, as the classic server's did.

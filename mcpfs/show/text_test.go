@@ -47,3 +47,13 @@ func TestJoinKeepsTheCallersSpelling(t *testing.T) {
 		}
 	}
 }
+
+// TestBytes: a bound is told in the words that set it.
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 bytes", 1000: "1000 bytes", 1024: "1 KiB", 1536: "1536 bytes", 512 << 10: "512 KiB", 1 << 20: "1 MiB",
+		3 << 30: "3 GiB", 1 << 40: "1 TiB", 1 << 52: "4096 TiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ Without a terminal it changes nothing unless --yes is given.
 			if cfg.File == "" {
 				return setting.Misused("no configuration file is named. Name it with --config or ROOTBOUND_CONFIG")
 			}
-			w.Say(warnings...)
+			w.Say(append(warnings, setting.Wide(cfg.Projects)...)...)
 			if err := apply(w, cfg, yes); err != nil {
 				return err
 			}

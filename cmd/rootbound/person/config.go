@@ -13,7 +13,7 @@ import (
 
 func configCommand(w setting.World) *cobra.Command {
 	c := &cobra.Command{
-		Use: "config", Short: "Check, show or accept the configuration", Args: cobra.NoArgs,
+		Use: "config", Short: "Check, show or accept the configuration",
 		Long: "Reads the configuration as serve would, without serving.\n" + setting.ExitHelp,
 		Example: `  rootbound config check --config rootbound.yaml
   rootbound config show ~/src/app

@@ -38,6 +38,9 @@ XDG_CONFIG_HOME or ~/.config.
 			if err != nil {
 				return &setting.Failure{Code: setting.ExitOf(err), Line: err.Error()}
 			}
+			if named, _, err := config.Load(config.Input{Dirs: dirs, ReadOnly: true, Getenv: setting.FileOnly(w.Getenv)}); err == nil {
+				w.Say(setting.Wide(named.Projects)...)
+			}
 			if err := writeNew(path, source); err != nil {
 				if errors.Is(err, fs.ErrExist) {
 					return setting.Failed("%s is there already; it is not replaced. Change it, or name another file with --config", rootbound.Clean(path))

@@ -26,7 +26,6 @@ and where the project lacks a right that the patch needs.
 		Example: `  rootbound patch list
   rootbound patch show 4fwz27d3ka
   rootbound patch apply --config rootbound.yaml 4fwz27d3ka`,
-		Args: cobra.NoArgs,
 	}
 	c.AddCommand(patchList(w), patchShow(w), patchApply(w), patchReject(w))
 	return c

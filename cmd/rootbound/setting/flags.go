@@ -87,6 +87,7 @@ func (f *Flags) Gather(c *cobra.Command, w World, dirs []string) (*Settings, err
 		w.Say(warnings...)
 		return nil, &Failure{Code: ExitOf(err), Line: err.Error()}
 	}
+	warnings = append(warnings, Wide(cfg.Projects)...)
 	s := &Settings{Config: cfg, Options: f.options(cfg), Input: in, State: open}
 	for _, line := range cfg.Waiting {
 		text := "Notice: the configuration " + line.String()
