@@ -39,6 +39,40 @@ type draft struct {
 
 // judge is the table of contract §2 up to the point where roots are looked at.
 func (a *Authority) judge(t Terms, s situation) (source string, err *rootbound.Error) {
+	if source, err = a.tabled(t, s); err != nil {
+		err.Next = way(err.Reason, t, s.later)
+	}
+	return source, err
+}
+
+// Advise completes a refusal that somebody else made of the client's roots with the way out of this mode.
+func Advise(e *rootbound.Error, m Mode) *rootbound.Error {
+	if e.Next == "" {
+		e.Next = way(e.Reason, Terms{Mode: m}, false)
+	}
+	return e
+}
+
+// way is the way out where that of the registry does not lead out of this mode; empty: it does.
+func way(r rootbound.Reason, t Terms, later bool) string {
+	const named = "start the server with the directories to serve as arguments."
+	switch {
+	case t.Mode == Require && r == rootbound.NoScope:
+		return "Use a client that declares roots, or start the server with --roots=narrow."
+	case t.Mode != Client && r == rootbound.RootsEmpty && (later || t.Mode != Narrow || t.EmptyIsCeiling):
+		return "Open a folder in the client, or start the server with --roots=ignore." // --on-empty is for the first list, in narrow
+	case t.Mode != Client: // where nothing is configured, ignoring the roots leaves nothing
+	case r == rootbound.RootsEmpty:
+		return "Open a folder in the client, or " + named
+	case r == rootbound.RootsMalformed:
+		return "Mend the client's roots list, or " + named
+	case r == rootbound.AuthorityUnavailable:
+		return "Try again; if it stays, " + named
+	}
+	return ""
+}
+
+func (a *Authority) tabled(t Terms, s situation) (source string, err *rootbound.Error) {
 	none := func(detail string) *rootbound.Error {
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: detail}
 	}

@@ -82,6 +82,11 @@ func (c *Ceiling) Covers(abs string) bool { return c.pins.Covers(abs) }
 // Close releases the directories; snapshots keep theirs until their last use.
 func (c *Ceiling) Close() error { return c.pins.Close() }
 
+// Width says in words what makes a directory uncommonly wide for a project: that it is the whole file system, a home
+// directory, or holds some. Empty: nothing does. It is for a warning (a client is refused such a root, contract §2) and looks
+// at paths only, with links resolved, so that no home directory but this user's is opened for it.
+func Width(dir string) string { return roots.Width(dir) }
+
 // follower is an authority as its ceiling sees it.
 type follower struct{ a *Authority }
 

@@ -40,6 +40,12 @@ func TestOpenRefuses(t *testing.T) {
 		if !errors.As(err, &e) || e.Reason != c.reason || !strings.Contains(e.Detail, c.has) || strings.Contains(e.Detail, top) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if e.Reason == rootbound.ArgumentInvalid && e.Next == "" { // the registry's line is for who calls a tool
+			t.Errorf("%s: says nothing to who wrote the program: %v", name, err)
+		}
+	}
+	if _, err := Open([]rootbound.Project{project("a", ".", rw)}, CeilingOptions{}); err == nil || !strings.Contains(err.Error(), "filepath.Abs") {
+		t.Errorf("a relative directory: %v", err)
 	}
 	twice := ceiling(t, project("a", top+"/a", rw), project("b", top+"/link", rw))
 	if p := twice.Projects(); len(p) != 1 || p[0].ID != "a" {

@@ -217,6 +217,9 @@ func TestActivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	denied(t, held, rootbound.ProjectRetired, "")
+	if _, err := held.Acquire(t.Context(), false); strings.Contains(err.Error(), "another project") || !strings.Contains(err.Error(), "bring a project back") {
+		t.Errorf("no project is left, and the way out is: %v", err)
+	}
 	denied(t, fresh, rootbound.NoScope, "no project is active")
 	if ceil.Covers(top+"/a/x") || len(ceil.Active()) != 0 {
 		t.Error("something is covered")

@@ -54,5 +54,5 @@ func Example() {
 	// Output:
 	// generation 1 grants docs of app
 	// the approved roots changed while the call was under way (generation_stale). Send the call again: it will be judged by the current roots.
-	// the client answered that it has no roots (roots_empty). Open a folder in the client, or start the server with --roots=ignore or --on-empty=ceiling.
+	// the client answered that it has no roots (roots_empty). Open a folder in the client, or start the server with --roots=ignore.
 }

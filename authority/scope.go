@@ -270,12 +270,14 @@ func (sc *scope) nothing(source string) *rootbound.Error {
 	case sc.revoked:
 		return &rootbound.Error{Reason: rootbound.RevokedByUser}
 	case source != fromRoots && sc.a.known.any(sc.h.Away), slices.ContainsFunc(sc.verdicts, retired):
-		return &rootbound.Error{Reason: rootbound.ProjectRetired}
+		return &rootbound.Error{Reason: rootbound.ProjectRetired,
+			Next: "Ask the operator to bring a project back, with the configuration or with rootbound use: there is no other one to use."}
 	case source != fromRoots && sc.h.Idle:
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no project is active",
 			Next: "Ask the operator to choose projects with rootbound use, or rootbound use --all."}
 	case source != fromRoots && configured > 0:
-		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no configured folder exists"}
+		return &rootbound.Error{Reason: rootbound.NoScope, Detail: "no configured folder exists",
+			Next: "Ask the operator to make the folders of the configuration, or to name others."}
 	case source != fromRoots:
 		return &rootbound.Error{Reason: rootbound.NoScope}
 	case sc.client:

@@ -16,6 +16,11 @@ func slashAtEnd() error {
 	return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "trailing_slash", Next: "Send the path without the slash at its end; only a directory that exists may have one."}
 }
 
+// relative refuses a directory that is none by itself: no working directory stands in.
+func relative() error {
+	return &rootbound.Error{Reason: rootbound.RootUnusable, Detail: "missing", Next: "Give an absolute path: filepath.Abs makes one from a relative one."}
+}
+
 // released is the answer of a root or object whose last reference is gone: what was approved with it has ended.
 func released() error { return refuse(rootbound.GenerationStale, "released", nil) }
 

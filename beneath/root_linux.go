@@ -22,7 +22,10 @@ type Root struct {
 // *rootbound.Error root_unusable (Detail "missing", "not_a_directory", "unreadable", "special").
 func OpenRoot(dir string) (*Root, error) {
 	spelled, ok := tidy(dir)
-	if !ok || strings.IndexByte(dir, 0) >= 0 || len(dir) > maxPath {
+	if !ok {
+		return nil, relative()
+	}
+	if strings.IndexByte(dir, 0) >= 0 || len(dir) > maxPath {
 		return nil, unusable("missing", nil)
 	}
 	top, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

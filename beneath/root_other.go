@@ -30,7 +30,10 @@ func OpenRoot(dir string) (*Root, error) {
 	if filepath.IsAbs(dir) && !ok { // a drive letter
 		spelled, ok = tidy("/" + filepath.ToSlash(dir))
 	}
-	if !ok || strings.IndexByte(dir, 0) >= 0 {
+	if !ok {
+		return nil, relative()
+	}
+	if strings.IndexByte(dir, 0) >= 0 {
 		return nil, unusable("missing", nil)
 	}
 	if i, err := os.Stat(dir); err != nil { // before the open, which would wait for ever at a FIFO

@@ -113,11 +113,12 @@ func splitLast(p string) (dir, name string, err error) {
 	}
 	switch {
 	case name == "" && onlyNoise(p), name == "." && onlyNoise(dir):
-		return "", "", refuse(rootbound.PathInvalid, "root", nil)
+		return "", "", &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "root",
+			Next: "Use the path of something in it: a project or root itself is not written, moved or deleted."}
 	case name == "":
 		return "", "", slashAtEnd()
 	case name == "." || name == "..":
-		return "", "", refuse(rootbound.PathInvalid, "no_name", nil)
+		return "", "", &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "no_name", Next: "Send a path that ends in a name."}
 	}
 	return dir, name, nil
 }

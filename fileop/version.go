@@ -44,13 +44,15 @@ func ParseVersion(s string) Expected {
 func (e Expected) Check(now *beneath.Info, whole bool) error {
 	switch {
 	case e.absent && now != nil:
-		return &rootbound.Error{Reason: rootbound.Exists, Detail: "expected to be absent"}
+		return &rootbound.Error{Reason: rootbound.Exists, Detail: "expected to be absent",
+			Next: "Choose another name, or expect the version of what is there, or none, to replace it."}
 	case e.absent || e.version == "":
 		return nil
 	case e.partial && whole:
 		return &rootbound.Error{Reason: rootbound.VersionPartial}
 	case now == nil:
-		return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "nothing is there any more"}
+		return &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "nothing is there any more",
+			Next: "Expect absent, or no version, to make it anew."}
 	case now.Version() != e.version:
 		return &rootbound.Error{Reason: rootbound.VersionConflict}
 	}

@@ -100,7 +100,7 @@ func (t *Target) copyRights(p, q spelling.Place) error {
 // writable refuses a file that is too large for the project where it would appear.
 func (t *Target) writable(size int64) error {
 	if max := t.destProject.MaxWrite; max > 0 && size > max {
-		return atDest(t, refuse(rootbound.TooLarge, "max_write of the project"))
+		return atDest(t, judge.Oversized())
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package guard
 import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/judge"
 )
 
 // Stage makes the temporary file for Entry, with the mode and attributes of Object if there is one, and journals it
@@ -38,7 +39,7 @@ func (t *Target) hold(at *beneath.Entry, like *beneath.Object, old *beneath.Info
 // an effect under a name; the handles check right before and after it that the parents lie beneath their roots.
 func (t *Target) Commit(publish func() error) error {
 	if max := t.project.MaxWrite; max > 0 && t.dest == nil && t.staged != nil && t.staged.Size() > max {
-		return refuse(rootbound.TooLarge, "max_write of the project")
+		return judge.Oversized()
 	}
 	if err := t.use.CheckRoot(t.grant, true); err != nil {
 		return err

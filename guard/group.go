@@ -8,6 +8,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/judge"
 )
 
 // MaxTargets bounds how many entries one DoAll may change.
@@ -221,7 +222,7 @@ func (a *Group) Commit(publish func() error) error {
 	checked := map[int]bool{}
 	for _, t := range a.targets {
 		if max := t.project.MaxWrite; max > 0 && t.staged != nil && t.staged.Size() > max {
-			return a.blame(t, refuse(rootbound.TooLarge, "max_write of the project"))
+			return a.blame(t, judge.Oversized())
 		}
 		for _, e := range []*beneath.Entry{t.entry, t.dest} {
 			if e == nil || checked[e.At().Root] {

@@ -16,6 +16,9 @@ const changes = rootbound.Create | rootbound.Write | rootbound.Move | rootbound.
 // ProposeInstead is the way out of a refusal where a change may be proposed.
 const ProposeInstead = "Propose the change as a patch: a person can agree to it."
 
+// ProposeFiles is that way out for a directory, which no patch makes alone.
+const ProposeFiles = "Propose the files that it is to hold as a patch: missing directories are made with them."
+
 // right checks the rights of a project.
 func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 	missing := need &^ p.Rights
@@ -27,7 +30,9 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 		e.Detail = "missing " + strings.Join(missing.Names(), ", ")
 	}
 	if need&changes != 0 && p.Rights.Has(rootbound.Propose) {
-		e.Next = ProposeInstead
+		if e.Next = ProposeInstead; t.req.Op == rootbound.OpMkdir {
+			e.Next = ProposeFiles
+		}
 	}
 	return e
 }

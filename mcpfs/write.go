@@ -58,7 +58,7 @@ func (f *files) append(ctx context.Context, c call) (*wire.Reply, error) {
 		return err
 	})
 	if err != nil {
-		return nil, advise(err, rootbound.TooLarge, "Append to another file.")
+		return nil, advise(err, rootbound.TooLarge, "Append to another file; the operator can raise max_write.")
 	}
 	out := &wire.Reply{Text: "Successfully appended to " + show.Path(r.Path), Version: w.Version}
 	out.Note(w.Warnings...)
@@ -82,7 +82,7 @@ func kept(out *wire.Reply, undo string) {
 }
 
 func tooLarge(n, bound int64) error {
-	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", n, bound), Next: "Write less into this file."}
+	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: fmt.Sprintf("%d bytes, the limit is %d", n, bound), Next: "Write less into this file; the operator can raise max_write."}
 }
 
 func (f *files) edit(ctx context.Context, c call) (*wire.Reply, error) {

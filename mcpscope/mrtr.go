@@ -126,13 +126,13 @@ func (c *call) acquireModern(ctx context.Context) (reply mcp.Result, err error) 
 		if round == firstRound {
 			return c.question(lastRound, c.target.state[len(ours):])
 		}
-		return nil, &rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "asked twice without an answer", Retryable: true}
+		return nil, authority.Advise(&rootbound.Error{Reason: rootbound.AuthorityUnavailable, Detail: "asked twice without an answer", Retryable: true}, s.mode())
 	}
 	s.joined(c, decision.Answered, claims.Nonce)
 	ans, err := answerOf(res)
 	if err != nil {
 		s.eventOf(c, decision.Unavailable, rootbound.RootsMalformed, err.Error())
-		return nil, &rootbound.Error{Reason: rootbound.RootsMalformed, Err: err}
+		return nil, authority.Advise(&rootbound.Error{Reason: rootbound.RootsMalformed, Err: err}, s.mode())
 	}
 	if s.opt.Mutates(c.method, c.target.name) {
 		switch err := s.opt.Spender.Spend(claims.Nonce, claims.Expiry); {

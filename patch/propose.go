@@ -285,7 +285,8 @@ func expected(want, now string) error {
 		return nil
 	}
 	if want == fileop.AbsentVersion {
-		return &rootbound.Error{Reason: rootbound.Exists, Detail: "expected to be absent"}
+		return &rootbound.Error{Reason: rootbound.Exists, Detail: "expected to be absent",
+			Next: "Choose another name, or expect the version of what is there, or none, to change it."}
 	}
 	return &rootbound.Error{Reason: rootbound.VersionConflict}
 }

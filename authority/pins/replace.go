@@ -34,7 +34,7 @@ func (c *Set) Replace(projects []rootbound.Project) error {
 		}
 		c.mu.Unlock()
 		if closed {
-			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the ceiling is closed"}
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "the ceiling is closed", Next: "Open another one."}
 		}
 		if err := p.make(projects); err != nil {
 			return err
@@ -69,7 +69,8 @@ func (c *Set) Activate(ids []rootbound.RootID) error {
 	}
 	for _, id := range ids {
 		if !known[id] {
-			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "no project " + rootbound.Quote(string(id)), Root: id}
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: "no project " + rootbound.Quote(string(id)), Root: id,
+				Next: "Choose among the ids of the projects that were opened."}
 		}
 		active[id] = true
 	}
@@ -153,7 +154,8 @@ func (p *plan) make(projects []rootbound.Project) (err error) {
 				continue
 			} else {
 				return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Root: pr.ID, Path: pr.Dir,
-					Detail: "projects " + string(twin.project.ID) + " and " + string(pr.ID) + " are one directory with different rights"}
+					Detail: "projects " + string(twin.project.ID) + " and " + string(pr.ID) + " are one directory with different rights",
+					Next: "Leave one of them out, or give both the same rights and rules."}
 			}
 		}
 		p.slots = append(p.slots, s)
@@ -164,19 +166,19 @@ func (p *plan) make(projects []rootbound.Project) (err error) {
 func valid(projects []rootbound.Project) error {
 	seen := map[rootbound.RootID]bool{}
 	for _, p := range projects {
-		detail := ""
+		detail, next := "", ""
 		switch {
 		case p.ID == "":
-			detail = "a project without id"
+			detail, next = "a project without id", "Give each project an id of its own."
 		case seen[p.ID]:
-			detail = "two projects with the id " + string(p.ID)
+			detail, next = "two projects with the id "+string(p.ID), "Give each project an id of its own."
 		case p.Rights == 0:
-			detail = "project " + string(p.ID) + " has no rights"
+			detail, next = "project "+string(p.ID)+" has no rights", "Set Rights, for example to rootbound.ReadOnly or rootbound.ReadWrite."
 		case !filepath.IsAbs(p.Dir):
-			detail = "the directory of project " + string(p.ID) + " is not absolute"
+			detail, next = "the directory of project "+string(p.ID)+" is not absolute", "Set Dir to an absolute path: filepath.Abs makes one from a relative one."
 		}
 		if detail != "" {
-			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: detail, Root: p.ID, Path: p.Dir}
+			return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Detail: detail, Root: p.ID, Path: p.Dir, Next: next}
 		}
 		seen[p.ID] = true
 	}

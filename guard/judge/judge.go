@@ -105,13 +105,19 @@ func (j *Judge) Mounts() error {
 // Readable refuses to read a file that has several names or is too large, where the project says so.
 func (j *Judge) Readable(project *rootbound.Project, info beneath.Info) error {
 	if project.MaxRead > 0 && info.Size > project.MaxRead {
-		return refuse(rootbound.TooLarge, "max_read of the project")
+		return &rootbound.Error{Reason: rootbound.TooLarge, Detail: "max_read of the project",
+			Next: "Use a smaller file, no part of this one is given out; the operator can raise max_read."}
 	}
 	if !project.DenyHardlinks || info.Links < 2 {
 		return nil
 	}
 	j.Rules = []string{"hardlinks"}
 	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: "hardlinks", Next: "Use another path; the operator can allow files with several names with hardlinks: allow."}
+}
+
+// Oversized is the refusal of a file that would be larger than its project allows.
+func Oversized() *rootbound.Error {
+	return &rootbound.Error{Reason: rootbound.TooLarge, Detail: "max_write of the project", Next: "Keep the file smaller; the operator can raise max_write."}
 }
 
 // Locate finds the innermost project an object lies in and its path there. Nested projects are told by identity; their

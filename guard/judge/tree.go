@@ -143,7 +143,7 @@ func (t *Tree) bound() int64 {
 // Fits refuses a file that is too large for the project it moves to.
 func (t *Tree) Fits(i beneath.Info) error {
 	if max := t.bound(); max > 0 && i.Mode.IsRegular() && i.Size > max {
-		return t.AtDest(refuse(rootbound.TooLarge, "max_write of the project"))
+		return t.AtDest(Oversized())
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (j *Judge) Copyable(t *Tree, i beneath.Info, name string) error {
 		return err
 	}
 	if max := t.To.Project.MaxWrite; max > 0 && i.Size > max {
-		return t.AtDest(refuse(rootbound.TooLarge, "max_write of the project"))
+		return t.AtDest(Oversized())
 	}
 	return nil
 }

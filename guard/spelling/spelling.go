@@ -26,9 +26,9 @@ func Check(p string) *rootbound.Error { return check(p, false) }
 func check(p string, decoded bool) *rootbound.Error {
 	switch {
 	case len(p) > maxPath:
-		return refuse(rootbound.PathInvalid, "longer than 128 KiB")
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "longer than 128 KiB", Next: "Send a shorter path."}
 	case strings.IndexByte(p, 0) >= 0:
-		return refuse(rootbound.PathInvalid, "holds a NUL byte")
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "holds a NUL byte", Next: "Send the path without it: no name holds one."}
 	}
 	if !decoded && strings.IndexByte(p, '%') >= 0 && encodedTraversal(p) {
 		return refuse(rootbound.PathEncodedTraversal, "")
@@ -46,11 +46,11 @@ func check(p string, decoded bool) *rootbound.Error {
 		var c string
 		c, rest, _ = strings.Cut(rest, "/")
 		if steps == maxSteps {
-			return refuse(rootbound.PathInvalid, "more than 8192 names")
+			return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "more than 8192 names", Next: "Send a shorter path."}
 		}
 		switch {
 		case len(c) > maxName:
-			return refuse(rootbound.PathInvalid, "a name longer than 255 bytes")
+			return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a name longer than 255 bytes", Next: "Use a shorter name: file systems hold none that is longer."}
 		case c == "..":
 			if depth--; depth < 0 {
 				return refuse(rootbound.OutsideRoot, "")

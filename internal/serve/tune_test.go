@@ -85,7 +85,7 @@ func TestTune(t *testing.T) {
 	if err := resource(); err == nil {
 		t.Error("limits.text does not bind resources")
 	}
-	if got := call("scope_status", nil); !strings.Contains(got, "100 B") {
+	if got := call("scope_status", nil); !strings.Contains(got, "at most 100 bytes of text") {
 		t.Errorf("the status tells other limits: %s", got)
 	}
 	tune(func(o *Options) { o.TreeLimit = 1 })

@@ -18,7 +18,7 @@ func advice(r rootbound.Reason, tools Tools) string {
 	case rootbound.PathAmbiguous, rootbound.RootRequired:
 		classic, project = "Name the project in the argument root, or send an absolute path.", "Name the project in project_id."
 	case rootbound.ProjectUnknown:
-		classic, project = "Use a name that list_allowed_directories shows, or leave the argument root out.",
+		classic, project = "Send as root an id that list_allowed_directories shows.",
 			"Send as project_id an id that list_projects shows."
 	case rootbound.ParentMissing:
 		classic = "Create that directory first with create_directory."
@@ -50,6 +50,8 @@ func Advise(err error, tools Tools) error {
 	switch {
 	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeInstead:
 		next = "Propose the change with propose_patch: a person can agree to it."
+	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeFiles:
+		next = "Propose the files that it is to hold with propose_patch: missing directories are made with them, and a person can agree to it."
 	case e.Next == "":
 		next = advice(e.Reason, tools)
 	}
