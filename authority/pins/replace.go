@@ -155,7 +155,7 @@ func (p *plan) make(projects []rootbound.Project) (err error) {
 			} else {
 				return &rootbound.Error{Reason: rootbound.ArgumentInvalid, Root: pr.ID, Path: pr.Dir,
 					Detail: "projects " + string(twin.project.ID) + " and " + string(pr.ID) + " are one directory with different rights",
-					Next: "Leave one of them out, or give both the same rights and rules."}
+					Next:   "Leave one of them out, or give both the same rights and rules."}
 			}
 		}
 		p.slots = append(p.slots, s)
