@@ -16,7 +16,7 @@ import (
 // Bad input, through the real process: what a client, a file system or an operator's machine can do wrong is answered with
 // a clear text, changes nothing on disk and leaves the process alive. The parts: what the client says of its roots (here),
 // spellings (badspelling_test.go), lines that are no requests and clients that misbehave (badwire_test.go), files and
-// systems that fail (badfiles_test.go).
+// systems that fail (badfiles_test.go), trees that are searched (badsearch_test.go).
 //
 // Covered elsewhere and not repeated:
 //
