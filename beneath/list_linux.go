@@ -176,10 +176,12 @@ func (o *Object) traverseBy(t *tree, after string, deep bool) error {
 			}
 			continue
 		}
-		if t.count++; t.count%64 == 0 {
+		if t.count++; t.count%8 == 0 { // an entry may take a millisecond to be judged
 			if err := ended(ctx); err != nil {
 				return err
 			}
+		}
+		if t.count%64 == 0 {
 			// Also for our own sake: from who runs for 10 ms the scheduler takes the processor in the middle of a system
 			// call, and then looks again every few microseconds. It made walks slower by a sixth.
 			runtime.Gosched()

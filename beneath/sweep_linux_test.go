@@ -416,6 +416,19 @@ func TestG43SearchStopsWhenAsked(t *testing.T) {
 		}
 	}
 
+	// among entries of a walk that reads no files, each of which may be dear to judge
+	walked, stop := context.WithCancel(ctx())
+	seen := 0
+	err := open("many").Walk(walked, func(*Node) (Step, error) {
+		if seen++; seen == 100 {
+			stop()
+		}
+		return Over, nil
+	}, nil)
+	if rootbound.ReasonOf(err) != rootbound.Cancelled || seen > 108 {
+		t.Errorf("in a walk: %v, %d entries", err, seen)
+	}
+
 	// while the names of a large directory are sorted
 	ctx, cancel := context.WithCancel(ctx())
 	l := listing{names: []string{strings.Repeat("0123456789abcdef", 1<<10)}}

@@ -3,12 +3,13 @@ package ignore
 // Bounds of what the patterns of one walk may take beyond those of a question.
 const (
 	Free   = 1 << 12 // steps of one file for one entry that are not counted: a thousand patterns of the usual kind
+	Asked  = 1 << 15 // steps of all such files for one entry: a deep tree may have one in each directory
 	Walked = 1 << 26 // steps of a walk that are: well below a second
 )
 
 // Purse bounds what the patterns of hostile files take of one walk. When it is empty, a file that would take more than Free
-// of it counts no longer, so that the entries it leaves out rather show; so does a file that takes all of Steps for one entry. Not safe
-// for concurrent use. Nil has no bound.
+// of it counts no longer, so that the entries it leaves out rather show; so does one that would take more than what Asked leaves of an
+// entry, and a file that takes all of Steps for one. Not safe for concurrent use. Nil has no bound.
 type Purse struct {
 	left int
 	out  map[*List]bool
@@ -32,9 +33,13 @@ func (p *Purse) may(left int) int {
 	return Steps
 }
 
-// pay takes what l used, all of what it might if short; false if it counts no longer.
-func (p *Purse) pay(l *List, used int, short bool, dir, file string) bool {
-	if p == nil || used <= Free && !short {
+// pay takes what l used for an entry, all of what it might if short; false if it counts no longer.
+func (p *Purse) pay(l *List, e *entry, used int, short bool, dir, file string) bool {
+	if p == nil {
+		return true
+	}
+	if !short && used <= Free && e.free+used <= Asked {
+		e.free += used
 		return true
 	}
 	p.left -= used

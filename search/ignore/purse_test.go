@@ -51,3 +51,47 @@ func TestPurseOfSteps(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 }
+
+// TestPurseOfManyFiles: files that take little each, but are many, take from the purse too: what is not counted is bounded for
+// each entry, not only for each file.
+func TestPurseOfManyFiles(t *testing.T) {
+	told := 0
+	p := NewPurse(func(string, string) { told++ })
+	var s *Stack
+	in := ""
+	for range 2000 { // as many as a path has room for
+		in += "d/"
+		s = s.Push(strings.TrimSuffix(in, "/"), Parse([]byte("*a???????????c\n")), nil)
+	}
+	in = strings.TrimSuffix(in, "/")
+	for n := range 1000 {
+		if s.MatchNameFor(p, in, fmt.Sprint(strings.Repeat("a", 200), n), false) {
+			t.Fatal("an entry is left out by nothing")
+		}
+	}
+	if told == 0 {
+		t.Error("none of the files was too much")
+	}
+	if s.Push(in, nil, Parse([]byte("*.x"))).MatchNameFor(p, in, "a.x", false) == false {
+		t.Error("another file does not count any more")
+	}
+}
+
+// TestPathsAreSteps: a path that is put together for one file after the other is not free.
+func TestPathsAreSteps(t *testing.T) {
+	var s *Stack
+	in := ""
+	for range 2000 {
+		in += "d/"
+		s = s.Push(strings.TrimSuffix(in, "/"), Parse([]byte("*/x\n")), nil)
+	}
+	in = strings.Repeat(in, 10) + "d"
+	told := 0
+	p := NewPurse(func(string, string) { told++ })
+	for n := range 1000 {
+		s.MatchNameFor(p, in, fmt.Sprint("y", n), false)
+	}
+	if told == 0 {
+		t.Error("none of the files was too much")
+	}
+}

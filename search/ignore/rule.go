@@ -30,7 +30,11 @@ type entry struct {
 	path string // dir and name, made on demand
 	tree bool   // it is a directory
 	left *int   // steps that may still be spent on patterns
+	free int    // of them, what no purse paid for
 }
+
+// perStep is how many bytes of a path are put together in the time of a step.
+const perStep = 16
 
 func (e *entry) rel() string {
 	if e.path == "" {
@@ -38,6 +42,7 @@ func (e *entry) rel() string {
 			e.path = e.name
 		} else {
 			e.path = e.dir + "/" + e.name
+			*e.left -= len(e.path) / perStep
 		}
 	}
 	return e.path

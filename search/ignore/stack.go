@@ -86,7 +86,7 @@ func (l *List) decide(p *Purse, e *entry, base, in, file string) *rule {
 	i := l.last(e)
 	e.left = left
 	*left -= had - may
-	if !p.pay(l, had-may, may < 0, base, file) || i == none {
+	if !p.pay(l, e, had-may, may < 0, base, file) || i == none {
 		return nil
 	}
 	return &l.rules[i]
