@@ -65,14 +65,14 @@ func TestPurseOfManyFiles(t *testing.T) {
 	}
 	in = strings.TrimSuffix(in, "/")
 	for n := range 1000 {
-		if s.MatchNameFor(p, in, fmt.Sprint(strings.Repeat("a", 200), n), false) {
+		if s.MatchName(p, in, fmt.Sprint(strings.Repeat("a", 200), n), false) {
 			t.Fatal("an entry is left out by nothing")
 		}
 	}
 	if told == 0 {
 		t.Error("none of the files was too much")
 	}
-	if s.Push(in, nil, Parse([]byte("*.x"))).MatchNameFor(p, in, "a.x", false) == false {
+	if s.Push(in, nil, Parse([]byte("*.x"))).MatchName(p, in, "a.x", false) == false {
 		t.Error("another file does not count any more")
 	}
 }
@@ -89,7 +89,7 @@ func TestPathsAreSteps(t *testing.T) {
 	told := 0
 	p := NewPurse(func(string, string) { told++ })
 	for n := range 1000 {
-		s.MatchNameFor(p, in, fmt.Sprint("y", n), false)
+		s.MatchName(p, in, fmt.Sprint("y", n), false)
 	}
 	if told == 0 {
 		t.Error("none of the files was too much")
