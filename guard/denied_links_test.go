@@ -18,17 +18,17 @@ import (
 // deniedEnds are links of a project, some of which lead to what only one of two trees holds.
 var deniedEnds = map[string]string{
 	"env": ".env", "a/env": "../.env", "keys": ".ssh", "pw": "secret", "deep": "secret/x", "in": "inner/private/x", "hid": "closed/x",
-	"log": "state/journal", "st": "state", "chain": "env", "c": "one", "gone": "nowhere", "a/b/env": ".env.example", "a/e": ".env",
+	"log": "state/journal", "st": "state", "chain": "env", "c": "one", "gone": "nowhere", "a/b/env": ".env.example", "a/e": ".env", "lk": "priv", "e\x01": ".env",
 }
 
 // ends is a guard over links, with what they lead to or without. What is denied shows in its own place to nobody.
 func ends(t *testing.T, denied bool) *house {
 	t.Helper()
 	outer := one(rootbound.Full)
-	outer.Deny = []string{"**/secret/**"}
+	outer.Deny = []string{"**/secret/**", "priv/x?y", "priv/é?"}
 	var h *house
 	h = build(t, guard.Options{Sink: decision.Discard{}, NoSlow: true, Own: func() []guard.Own { return []guard.Own{{Path: filepath.Join(h.dir, "p/state")}} }}, func(dir string) {
-		for _, p := range []string{"one", "a/two", "a/b/.env.example", "inner/n", "to/keep"} {
+		for _, p := range []string{"one", "a/two", "a/b/.env.example", "inner/n", "to/keep", "priv/n"} {
 			put(t, filepath.Join(dir, "p", p), "text")
 		}
 		must(t, os.MkdirAll(filepath.Join(dir, "p/closed"), 0o755))
@@ -36,18 +36,20 @@ func ends(t *testing.T, denied bool) *house {
 			must(t, os.Symlink(text, filepath.Join(dir, "p", p)))
 		}
 		if denied {
-			for _, p := range []string{".env", ".ssh/id", "secret/x", "secret/d/y", "inner/private/x", "closed/x", "closed/d/y", "state/journal", "a/.env", "to/.env", "to/secret/x"} {
+			for _, p := range []string{".env", ".ssh/id", "secret/x", "secret/d/y", "inner/private/x", "closed/x", "closed/d/y", "state/journal", "a/.env", "to/.env", "to/secret/x", "inner/x\x01y", "priv/x\x01y", "priv/e\u0301z"} {
 				put(t, filepath.Join(dir, "p", p), "text DENIED")
 			}
 		}
-	}, outer, rootbound.Project{ID: "inner", Dir: "p/inner", Rights: rootbound.ReadOnly, Deny: []string{"private/**"}},
+	}, outer, rootbound.Project{ID: "inner", Dir: "p/inner", Rights: rootbound.ReadOnly, Deny: []string{"private/**", "x?y"}},
 		rootbound.Project{ID: "closed", Dir: "p/closed", Rights: rootbound.Write})
 	return h
 }
 
 // deniedPaths go through links of deniedEnds, or into the project without rights.
 var deniedPaths = []string{"env", "a/env", "a/e", "chain", "keys", "keys/id", "keys/none", "pw", "pw/x", "pw/none", "pw/d/y", "pw/x/y", "deep", "deep/", "deep/x", "in", "hid", "log", "st",
-	"st/journal", "st/none", "pw/../one", "keys/../one", "pw/none/../x", "closed/x", "closed/none", "closed/x/y", "closed/d", "closed/d/y"}
+	"st/journal", "st/none", "pw/../one", "keys/../one", "pw/none/../x", "closed/x", "closed/none", "closed/x/y", "closed/d", "closed/d/y",
+	`inner/x\x01y`, `priv/x\x01y`, `lk/x\x01y`, `e\x01`, "lk/\u00e9z", "priv/\u00e9z", // other spellings of a name that only a read takes
+}
 
 // A link that leads to what is denied tells nobody whether that exists: each request is answered as if it did not.
 func TestLinksTellNothingOfWhatIsDenied(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/guard/rules"
 	"github.com/rootbound/rootbound/guard/spelling"
 	"golang.org/x/text/unicode/norm"
 )
@@ -20,8 +19,12 @@ func (j *Judge) Open(ctx context.Context, p spelling.Place, how beneath.How) (*b
 	}
 	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.Rest, '\\') >= 0 || !asciiOnly(p.Rest)) {
 		if rest, canonical, ok := j.otherName(ctx, p); ok {
-			if o, err2 := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: rest}, how); err2 == nil {
+			at := beneath.Ref{Root: p.Grant, Path: rest}
+			if o, err2 := j.Snap.Set.Open(at, how); err2 == nil {
 				return o, canonical, nil
+			}
+			if lerr := j.ledAstray(at, false); lerr != nil {
+				return nil, "", lerr
 			}
 		}
 	}
@@ -31,11 +34,6 @@ func (j *Judge) Open(ctx context.Context, p spelling.Place, how beneath.How) (*b
 // otherName replaces missing names of a place by the one entry of their directory that is listed so, or that is equal in
 // NFC (contract §5: escaped name; case, normalization). Names that a rule hides stand for nothing.
 func (j *Judge) otherName(ctx context.Context, p spelling.Place) (rest, canonical string, ok bool) {
-	pol, err := j.Law.Policy(j.Snap.Grants[p.Grant].Project)
-	if err != nil {
-		return "", "", false
-	}
-	prefix := j.Snap.Grants[p.Grant].Prefix
 	done := ""
 	for c := range strings.SplitSeq(p.Rest, "/") {
 		if c == "" || c == "." {
@@ -50,7 +48,7 @@ func (j *Judge) otherName(ctx context.Context, p spelling.Place) (rest, canonica
 			done = join(done, c)
 			continue
 		}
-		name, how, found := j.equivalent(ctx, pol, p.Grant, join(prefix, done), done, c)
+		name, how, found := j.equivalent(ctx, beneath.Ref{Root: p.Grant, Path: done}, c)
 		if !found {
 			return "", "", false
 		}
@@ -59,12 +57,22 @@ func (j *Judge) otherName(ctx context.Context, p spelling.Place) (rest, canonica
 	return done, canonical, canonical != ""
 }
 
-func (j *Judge) equivalent(ctx context.Context, pol *rules.Policy, grant int, within, dir, want string) (name, how string, ok bool) {
-	d, err := j.Snap.Set.Open(beneath.Ref{Root: grant, Path: dir}, beneath.Dir)
+// equivalent finds the entry by the rules of the project that the directory lies in, where it lies there.
+func (j *Judge) equivalent(ctx context.Context, dir beneath.Ref, want string) (name, how string, ok bool) {
+	d, err := j.Snap.Set.Open(dir, beneath.Dir)
 	if err != nil {
 		return "", "", false
 	}
 	defer d.Close()
+	var project *rootbound.Project
+	var within string
+	if err := j.Locate(d.At(), d.Mark(), d.Linked(), &project, &within); err != nil {
+		return "", "", false
+	}
+	pol, err := j.Law.Policy(project)
+	if err != nil {
+		return "", "", false
+	}
 	escaped := strings.IndexByte(want, '\\') >= 0
 	nfc := ""
 	if !asciiOnly(want) {
@@ -82,7 +90,7 @@ func (j *Judge) equivalent(ctx context.Context, pol *rules.Policy, grant int, wi
 		default:
 			return beneath.Over, nil
 		}
-		if pol.Node(entry, n.Type().IsDir(), func() string { return join(within, entry) }) != nil {
+		if j.Law.own.Path(j.Absolute(n.At())) || pol.Node(entry, n.Type().IsDir(), func() string { return join(within, entry) }) != nil {
 			return beneath.Over, nil
 		}
 		hits++
