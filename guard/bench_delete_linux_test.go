@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/authority"
-	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
 )
@@ -19,18 +17,7 @@ import (
 // BenchmarkDeleteTree deletes a tree of 10,000 files with the default rules, against rm -r of one like it.
 func BenchmarkDeleteTree(b *testing.B) {
 	dir := b.TempDir()
-	c, err := authority.Open([]rootbound.Project{{ID: "p", Dir: dir, Rights: rootbound.Full}}, authority.CeilingOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := authority.New(c, authority.Options{})
-	u, err := a.Acquire(context.Background(), true)
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx, done := authority.With(context.Background(), u)
-	b.Cleanup(func() { done(); u.Release(); a.Close(); c.Close() })
-	g := guard.New(guard.Options{Sink: decision.NewMemory(1024)})
+	g, ctx := door(b, rootbound.Project{ID: "p", Dir: dir, Rights: rootbound.Full})
 	fill := func(name string) {
 		for d := range 100 {
 			sub := filepath.Join(dir, name, fmt.Sprintf("group%d/dir%02d", d%7, d))

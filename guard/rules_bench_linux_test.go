@@ -8,11 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/authority"
-	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
 )
@@ -42,19 +39,7 @@ func BenchmarkRead100Rules(b *testing.B) {
 		b.Fatal(err)
 	}
 	reader := func(deny []string) func() {
-		p := rootbound.Project{ID: "p", Dir: dir, Rights: rootbound.ReadOnly, Deny: deny, LiftCredentials: true, LiftExecution: true}
-		c, err := authority.Open([]rootbound.Project{p}, authority.CeilingOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		a := authority.New(c, authority.Options{})
-		u, err := a.Acquire(context.Background(), false)
-		if err != nil {
-			b.Fatal(err)
-		}
-		ctx, done := authority.With(context.Background(), u)
-		b.Cleanup(func() { done(); u.Release(); a.Close(); c.Close() })
-		g := guard.New(guard.Options{Sink: decision.NewMemory(1024)})
+		g, ctx := door(b, rootbound.Project{ID: "p", Dir: dir, Rights: rootbound.ReadOnly, Deny: deny, LiftCredentials: true, LiftExecution: true})
 		read := func(ctx context.Context, t *guard.Target) error {
 			_, err := fileop.ReadText(ctx, t, t.Info(), fileop.Part{}, 1<<20)
 			return err
@@ -66,22 +51,7 @@ func BenchmarkRead100Rules(b *testing.B) {
 		}
 	}
 	with, without := reader(hundredRules()), reader(nil)
-	const block = 64
-	timed := func(f func()) time.Duration {
-		start := time.Now()
-		for range block {
-			f()
-		}
-		return time.Since(start) / block
-	}
-	var w, o []time.Duration
-	for n := 0; b.Loop(); n++ {
-		if n%2 == 0 {
-			o, w = append(o, timed(without)), append(w, timed(with))
-		} else {
-			w, o = append(w, timed(with)), append(o, timed(without))
-		}
-	}
+	o, w := inTurns(b, without, with)
 	mw, mo := median(w), median(o)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(mo, "none-ns")

@@ -214,7 +214,7 @@ func BenchmarkNotify(b *testing.B) {
 		check(b, os.MkdirAll(dir+p, 0o755))
 		check(b, os.WriteFile(dir+p+"/f", []byte("x"), 0o644))
 	}
-	g, ctx := door(b, dir+"/p")
+	g, ctx := door(b, rootbound.Project{ID: "p", Dir: dir + "/p", Rights: rootbound.ReadWrite})
 	in := watcher(b, watch.Options{Window: -1})
 	told := make(chan time.Time, 16)
 	check(b, g.Do(ctx, guard.Request{Op: rootbound.OpTree, Path: "."}, func(ctx context.Context, t *guard.Target) error {
