@@ -43,22 +43,29 @@ type policy struct {
 	Deny      []string `yaml:"deny"`
 }
 
-func attacks(t *testing.T) []attack {
-	t.Helper()
+// listed reads the list once.
+var listed = sync.OnceValues(func() ([]attack, error) {
 	raw, err := os.ReadFile("testdata/attacks.yaml")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var list struct {
 		Cases []attack `yaml:"cases"`
 	}
-	if err := yaml.Unmarshal(raw, &list); err != nil {
+	err = yaml.Unmarshal(raw, &list)
+	return list.Cases, err
+})
+
+func attacks(t *testing.T) []attack {
+	t.Helper()
+	list, err := listed()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Cases) < 270 {
-		t.Fatalf("only %d cases were read", len(list.Cases))
+	if len(list) < 270 {
+		t.Fatalf("only %d cases were read", len(list))
 	}
-	return list.Cases
+	return list
 }
 
 // surroundings are the conditions a whole list is run under.
@@ -71,17 +78,19 @@ type surroundings struct {
 	launch  launch // beyond what a case wants
 	project bool   // the project form of the tools
 	only    func(attack) bool
+	part    *part // of the cases, in the ordinary run; nil: all
 }
 
 func TestAttacks(t *testing.T) {
 	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Legacy})
 }
 
-// TestAttacksModern puts cases that need no client roots to the other era: all with RB_LONG=1.
+// TestAttacksModern puts cases that need no client roots to the other era. In the ordinary run those that TestSuites puts
+// to it on the walk are left to that.
 func TestAttacksModern(t *testing.T) {
-	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Modern, only: some(0, func(a attack) bool {
-		return a.Kind == "static" || a.Kind == "name"
-	})})
+	runAttacks(t, surroundings{name: "attacks", dir: base, version: rawmcp.Modern, only: func(a attack) bool {
+		return (a.Kind == "static" || a.Kind == "name") && (long() || !quiet(a))
+	}})
 }
 
 // TestAttacksProject puts the same inputs to the project form of the tools. What that form does not take as a path has to
@@ -100,6 +109,14 @@ func runAttacks(t *testing.T, s surroundings) {
 	for _, a := range attacks(t) {
 		if s.only != nil && !s.only(a) {
 			continue
+		}
+		s := s
+		if s.part != nil && !long() {
+			version, ok := s.part.takes(a)
+			if !ok {
+				continue
+			}
+			s.version = version
 		}
 		t.Run(a.ID, func(t *testing.T) {
 			a.skipUnlessHere(t, s)

@@ -56,16 +56,22 @@ func TestStormConfined(t *testing.T) {
 	}
 }
 
-// TestAttacksConfined runs cases that need no special process again, with the process confined: all with RB_LONG=1.
+// TestAttacksConfined runs cases that need no special process again, with the process confined: all with RB_LONG=1, else its
+// part.
 func TestAttacksConfined(t *testing.T) {
 	landlock(t)
-	runAttacks(t, surroundings{name: "confined", dir: base, version: rawmcp.Legacy, confine: "require", only: some(0, func(a attack) bool {
-		switch {
-		case a.Kind != "static" && a.Kind != "name", a.API == "relative", a.Operation == "search":
-			return false
-		case a.hasStep("roots", ""), a.hasStep("refresh", ""), a.ID == "root-is-file":
-			return false // what is not there, or not the same, at the start is not in the confinement
-		}
-		return true
-	})})
+	runAttacks(t, surroundings{name: "confined", dir: base, version: rawmcp.Legacy, confine: "require", only: confinable,
+		part: shared(t, "confined")})
+}
+
+// confinable are the cases that need nothing of the process and whose roots are there when it starts: what is not, or is
+// another then, is not in the confinement.
+func confinable(a attack) bool {
+	switch {
+	case a.Kind != "static" && a.Kind != "name", a.API == "relative", a.Operation == "search":
+		return false
+	case a.hasStep("roots", ""), a.hasStep("refresh", ""), a.ID == "root-is-file":
+		return false
+	}
+	return true
 }

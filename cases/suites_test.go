@@ -3,6 +3,7 @@
 package cases
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -30,31 +31,16 @@ func quiet(a attack) bool {
 	return true
 }
 
-// share is how many suites divide the cases among them in the ordinary run.
-const share = 3
-
-// some picks the cases of suite n: every third, each suite others, so that whichever suites this machine can make, each
-// case is in several; with RB_LONG=1 all of them. By themselves all cases run in TestAttacks.
-func some(n int, only func(attack) bool) func(attack) bool {
-	if long() {
-		return only
-	}
-	i := -n
-	return func(a attack) bool {
-		if !only(a) {
-			return false
-		}
-		i++
-		return i%share == 0
-	}
-}
-
 func long() bool { return os.Getenv("RB_LONG") != "" }
 
-// TestSuites runs the static cases on other file systems and under other conditions of the process. The walk that takes
-// openat2's place is a resolver of its own and gets them all.
+// TestSuites runs the static cases on other file systems and under other conditions of the process: all with RB_LONG=1,
+// else a part on each. The walk that takes openat2's place is a resolver of its own and gets them all; in the ordinary run
+// they are put to it in the era that TestAttacks does not speak.
 func TestSuites(t *testing.T) {
-	n := 0
+	walk := rawmcp.Modern
+	if long() {
+		walk = rawmcp.Legacy
+	}
 	for _, fs := range []struct {
 		name string
 		make func(*testing.T, string) error
@@ -65,7 +51,6 @@ func TestSuites(t *testing.T) {
 		{"btrfs", image("btrfs", 256<<20, "mkfs.btrfs", "-q")},
 		{"ext4-casefold", image("ext4", 64<<20, "mkfs.ext4", "-q", "-O", "casefold", "-E", "encoding=utf8")},
 	} {
-		n++
 		t.Run(fs.name, func(t *testing.T) {
 			if !mounts() {
 				skip(t, "suites/"+fs.name, "no private mount namespace")
@@ -81,23 +66,19 @@ func TestSuites(t *testing.T) {
 				skip(t, "suites/"+fs.name, "cannot be mounted: "+err.Error())
 			}
 			t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
-			runAttacks(t, surroundings{name: "suites/" + fs.name, dir: dir, version: rawmcp.Legacy, only: some(n, quiet)})
+			runAttacks(t, surroundings{name: "suites/" + fs.name, dir: dir, version: rawmcp.Legacy, only: quiet, part: shared(t, fs.name)})
 		})
 	}
 	for _, s := range []surroundings{
-		{name: "openat2-ENOSYS", launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}, only: quiet},
-		{name: "openat2-EPERM", launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["EPERM"]}}}},
-		{name: "user", launch: launch{UID: 65534}, chown: 65534},
-		{name: "no-proc", launch: launch{Hide: []string{"/proc"}}},
+		{name: "openat2-ENOSYS", version: walk, launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["ENOSYS"]}}}},
+		{name: "openat2-EPERM", launch: launch{Deny: []denied{{Call: "openat2", Errno: errnos["EPERM"]}}}, part: shared(t, "openat2-EPERM")},
+		{name: "user", launch: launch{UID: 65534}, chown: 65534, part: shared(t, "user")},
+		{name: "no-proc", launch: launch{Hide: []string{"/proc"}}, part: shared(t, "no-proc")},
 	} {
-		n++
 		t.Run(s.name, func(t *testing.T) {
-			s.name, s.dir, s.version = "suites/"+s.name, base, rawmcp.Legacy
+			s.name, s.dir, s.version, s.only = "suites/"+s.name, base, cmp.Or(s.version, rawmcp.Legacy), quiet
 			if os.Getuid() != 0 && (s.chown != 0 || len(s.launch.Hide) > 0) {
 				skip(t, s.name, "needs administrator rights")
-			}
-			if s.only == nil {
-				s.only = some(n, quiet)
 			}
 			runAttacks(t, s)
 		})
