@@ -10,7 +10,7 @@ FLAGS   ?=
 help:
 	@echo "make run       build; show a session on this repository and the mcp.json to paste"
 	@echo "make test      unit, wire, cases, differential, house, a short storm (fails on a skip that is not listed)"
-	@echo "make cases     every case under every surrounding, of which make test takes a third, and races for their whole time"
+	@echo "make cases     every case under every surrounding, where make test takes one of nine for each, and races for their whole time"
 	@echo "make race      the race detector over the rooms with concurrency"
 	@echo "make storm     10^6 calls in process and 60 s an era through the server process"
 	@echo "make fuzz      each fuzz target for T=$(T)"

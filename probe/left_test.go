@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rootbound/rootbound/internal/rig"
 )
@@ -127,7 +126,16 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		s := stands(t)
-		c := s.program(t, "silent-in-calls", "--timeout", "10m", "--env", "BROKEN_SLEEP")
+		fifo := filepath.Join(t.TempDir(), "called")
+		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		called, err := os.OpenFile(fifo, os.O_RDWR, 0) // for both, so that neither end waits to open it
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer called.Close()
+		c := s.program(t, "silent-in-calls", "--timeout", "10m", "--env", "BROKEN_SLEEP", "--env", "BROKEN_CALLED="+fifo)
 		live, err := c.StderrPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -139,11 +147,8 @@ func TestStoppedInTheMiddle(t *testing.T) {
 		if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "broken-silent-in-calls") {
 			t.Fatal(line, err)
 		}
-		for { // a case is on its way: its server has a tree
-			if trees, _ := filepath.Glob(s.dir + "/tmp/rootbound-probe-*/ws/app"); len(trees) > 0 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
+		if _, err := called.Read(make([]byte, 1)); err != nil { // a case is on its way: its server has a tree and was called
+			t.Fatal(err)
 		}
 		c.Process.Signal(sig)
 		var rest bytes.Buffer

@@ -4,6 +4,7 @@ package probe_test
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "4") // a run mostly waits for processes, and for those that never answer
 	code := m.Run()
 	rig.Clean()
 	os.Exit(code)

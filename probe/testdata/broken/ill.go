@@ -72,6 +72,9 @@ func misbehaveInCall(s *server, id, params json.RawMessage) bool {
 		s.out.Lock()
 		flood(os.Stdout)
 	case "silent-in-calls":
+		if called := os.Getenv("BROKEN_CALLED"); called != "" {
+			os.WriteFile(called, []byte{'c'}, 0o600)
+		}
 		time.Sleep(time.Hour)
 	case "exits-in-a-call":
 		os.Exit(0)
