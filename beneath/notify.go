@@ -25,7 +25,7 @@ type What uint16
 // The kinds of notices.
 const (
 	Made       What = 1 << iota // an entry was made
-	Written                     // an entry's content changed, or a writer closed it
+	Written                     // an entry's content changed
 	Attributes                  // permissions, times, owner, number of names
 	Removed                     // an entry was removed
 	MovedFrom                   // an entry was moved away
@@ -35,6 +35,7 @@ const (
 	Forgotten                   // the watch is no more: removed by us, or because of SelfGone
 	Lost                        // notices were lost; ID means nothing
 	Remounted                   // mounts appeared or went; Name holds where, with NUL between; ID means nothing. Not told by Next
+	Shut                        // a writer closed an entry. What he wrote through a mapping was not told before
 )
 
 // Place is where an object was reached, to be resolved again from its root whenever something is to be known about it.

@@ -189,7 +189,7 @@ func whatOf(mask uint32) (w What) {
 		mask uint32
 		what What
 	}{
-		{unix.IN_CREATE, Made}, {unix.IN_MODIFY | unix.IN_CLOSE_WRITE, Written}, {unix.IN_ATTRIB, Attributes},
+		{unix.IN_CREATE, Made}, {unix.IN_MODIFY, Written}, {unix.IN_CLOSE_WRITE, Shut}, {unix.IN_ATTRIB, Attributes},
 		{unix.IN_DELETE, Removed}, {unix.IN_MOVED_FROM, MovedFrom}, {unix.IN_MOVED_TO, MovedTo}, {unix.IN_MOVE_SELF, SelfMoved},
 		{unix.IN_DELETE_SELF | unix.IN_UNMOUNT, SelfGone}, {unix.IN_IGNORED, Forgotten}, {unix.IN_Q_OVERFLOW, Lost},
 	} {

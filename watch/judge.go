@@ -41,14 +41,15 @@ func (x *Watch) take(n beneath.Notice) {
 			x.anew(k)
 			return
 		}
-	case x.name != "" && n.Name != x.name:
-		return
 	}
 	x.lastSeen = n.What
 	if n.Dir && x.tree && n.Name != "" && n.What&(beneath.Made|beneath.MovedTo|beneath.Attributes) != 0 {
 		x.appear(k, n.Name, n.What)
 	}
-	x.offer(spot{n.ID, n.Name}, n.Dir)
+	s := spot{n.ID, n.Name}
+	if n.What != beneath.Shut || !x.pend.shut(s) {
+		x.offer(s, n.Dir)
+	}
 }
 
 // forgotten follows the end of a watch that was not removed by this one: its object is gone, or its file system.
@@ -123,7 +124,19 @@ func (x *Watch) doubt() {
 }
 
 // offer judges a spot and tells it, now or later.
-func (x *Watch) offer(s spot, dir bool) {
+func (x *Watch) offer(s spot, dir bool) { x.offerUnless(nil, s, dir) }
+
+// late offers what came in a window that is over.
+func (x *Watch) late(o *window) {
+	if o.again {
+		x.offer(o.spot, o.dir)
+	} else {
+		x.offerUnless(&o.stamp, o.spot, o.dir)
+	}
+}
+
+// offerUnless is offer, but for what is still as it was.
+func (x *Watch) offerUnless(was *stamp, s spot, dir bool) {
 	k := x.nodes.find(s.id)
 	if k == none {
 		return
@@ -141,7 +154,7 @@ func (x *Watch) offer(s spot, dir bool) {
 	case passing(err):
 		x.doubt()
 		return
-	case err != nil:
+	case err != nil, was != nil && !l.Gone && *was == stampOf(&l.Entry):
 		return
 	case x.collapse:
 		x.any = true
@@ -153,7 +166,7 @@ func (x *Watch) offer(s spot, dir bool) {
 		return
 	}
 	x.missing = time.Time{}
-	switch x.pend.offer(s, dir) {
+	switch x.pend.offer(s, dir, stampOf(&l.Entry)) {
 	case tellNow:
 		if !x.tell(x.event(&l)) {
 			x.hold(s, dir)
@@ -293,7 +306,7 @@ func (x *Watch) closeWindows() {
 		x.overflow()
 	}
 	for _, o := range late {
-		x.offer(o.spot, o.dir)
+		x.late(o)
 	}
 	if !x.missing.IsZero() && !x.missing.After(now) {
 		x.missed()
@@ -343,7 +356,7 @@ func (x *Watch) renew(r *renewal) {
 	x.held, x.unsure = nil, true
 	x.rescan()
 	for _, o := range late {
-		x.offer(o.spot, o.dir)
+		x.late(o)
 	}
 	for _, h := range held {
 		x.offer(h.spot, h.dir)

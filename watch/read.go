@@ -123,6 +123,9 @@ func (w *Watcher) dispatch(n beneath.Notice, work []*Watch) []*Watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	queue := func(x *Watch) {
+		if n.Name != "" && x.name != "" && n.Name != x.name {
+			return // another file: where many are watched each by itself, a change of one wakes its own watch only
+		}
 		if x.queue(n) {
 			work = append(work, x)
 		}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -60,6 +61,7 @@ type Options struct {
 	Window      time.Duration   // how long what was told of one path is not told again; default 50 ms, negative: at once each time
 	Pending     int             // how many paths of one watch may be in their window; more become Overflow. Default 4,096
 	Queue       int             // notices of one watch that wait to be judged; more become Overflow. Default 16,384
+	Waiting     int             // the same of all watches of one owner together, as while they are suspended. Default 65,536
 	Directories int             // of one watch; 0: what fs.inotify.max_user_watches leaves
 	Mounts      *beneath.Mounts // followed, and closed with the Watcher; nil: opened by New, where this process may
 	Together    int             // directories of all watches of one owner, each counted as often as it is watched; 0: no bound
@@ -90,13 +92,19 @@ type Watcher struct {
 	watches map[uint32]*Watch
 	owners  table                        // of each directory: the number of its watch, or shared
 	shared  map[beneath.WatchID][]uint32 // where there are several
-	each    map[string]int               // directories of each owner, if they are bounded
+	each    map[string]*share            // of each owner
 	adding  int                          // who is adding watches now
 	dead    map[beneath.WatchID]bool     // removed; true: and the kernel has said so. Kept while somebody adds
 	drained map[beneath.WatchID]chan struct{}
 }
 
 const shared = ^uint32(0)
+
+// share is what one owner has of what is bounded for all his watches together.
+type share struct {
+	watches, directories int          // under Watcher.mu
+	waiting              atomic.Int64 // notices
+}
 
 // New makes a Watcher. limit_reached where this user may have no more inotify instances; io_error where the system has no
 // inotify (Detail "not supported") or no /proc to name held directories by.
@@ -121,7 +129,10 @@ func newWith(n notifier, o Options) *Watcher {
 	if o.Queue <= 0 {
 		o.Queue = 16_384
 	}
-	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, each: map[string]int{}, shared: map[beneath.WatchID][]uint32{},
+	if o.Waiting <= 0 {
+		o.Waiting = 65_536
+	}
+	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, each: map[string]*share{}, shared: map[beneath.WatchID][]uint32{},
 		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
 	w.duty.timer = time.AfterFunc(time.Hour, w.tick)
 	w.duty.timer.Stop()
@@ -163,7 +174,7 @@ func (w *Watcher) Add(ctx context.Context, o *beneath.Object, tree bool, see Sig
 	return w.AddFor(ctx, "", o, tree, see, f)
 }
 
-// AddFor is Add for an owner, whose watches Options.Together bounds. limit_reached: also beyond that bound.
+// AddFor is Add for an owner, whose watches Options.Together and Options.Waiting bound. limit_reached: also beyond that bound.
 func (w *Watcher) AddFor(ctx context.Context, owner string, o *beneath.Object, tree bool, see Sight, f func(Event)) (*Watch, error) {
 	if see == nil {
 		see = everything{}
@@ -184,6 +195,11 @@ func (w *Watcher) AddFor(ctx context.Context, owner string, o *beneath.Object, t
 	}
 	x.id = w.next
 	w.watches[x.id] = x
+	if x.share = w.each[owner]; x.share == nil {
+		x.share = &share{}
+		w.each[owner] = x.share
+	}
+	x.share.watches++
 	w.wg.Add(1) // Close waits for it
 	w.mu.Unlock()
 	defer w.wg.Done()
@@ -312,10 +328,10 @@ func (w *Watcher) count(x *Watch) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.each[x.owner] >= w.opt.Together {
+	if x.share.directories >= w.opt.Together {
 		return false
 	}
-	w.each[x.owner]++
+	x.share.directories++
 	return true
 }
 
@@ -326,9 +342,7 @@ func (w *Watcher) discount(x *Watch, n int) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.each[x.owner] -= n; w.each[x.owner] <= 0 {
-		delete(w.each, x.owner)
-	}
+	x.share.directories -= n
 }
 
 // everything is the Sight of a watch that has none.

@@ -15,7 +15,8 @@ import (
 type Watch struct {
 	w     *Watcher
 	id    uint32
-	owner string // see Options.Together
+	owner string
+	share *share // of the owner
 	tree  bool
 	name  string // of the watched file; "" for a directory
 	f     func(Event)
@@ -123,11 +124,22 @@ func (x *Watch) queue(n beneath.Notice) (work bool) {
 	case x.closed:
 		return false
 	case n.What&beneath.Lost != 0 || len(x.waiting) >= x.w.opt.Queue:
-		x.lost, x.waiting = true, nil
-	case !x.lost:
+		x.lose()
+	case x.lost:
+	case x.share.waiting.Add(1) > int64(x.w.opt.Waiting):
+		x.share.waiting.Add(-1)
+		x.lose()
+	default:
 		x.waiting = append(x.waiting, n)
 	}
 	return x.wake()
+}
+
+// lose gives up the notices that wait: there are too many, or some are missing. x.mu is held.
+func (x *Watch) lose() {
+	x.lost = true
+	x.share.waiting.Add(-int64(len(x.waiting)))
+	x.waiting = nil
 }
 
 // wake reports whether there is work that nobody does yet; then the caller has to. x.mu is held.
@@ -169,10 +181,12 @@ func (x *Watch) work() {
 		for i := range todo {
 			if x.paused() {
 				x.giveBack(todo[i:])
+				todo = todo[:i]
 				break
 			}
 			x.take(todo[i])
 		}
+		x.share.waiting.Add(-int64(len(todo)))
 		if lost && x.w.deafened() {
 			x.end(rootbound.IOError)
 		} else if lost {
@@ -212,8 +226,8 @@ func (x *Watch) top() beneath.WatchID { return x.nodes.all[0].id }
 func (x *Watch) giveBack(todo []beneath.Notice) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.lost {
-		x.waiting = append(todo[:len(todo):len(todo)], x.waiting...)
+	if x.waiting = append(todo[:len(todo):len(todo)], x.waiting...); x.lost || x.closed {
+		x.lose()
 	}
 }
 
@@ -343,7 +357,8 @@ func (x *Watch) finish() {
 		x.renewed.place.Close()
 		x.renewed = nil
 	}
-	x.waiting, x.closed, x.done = nil, true, true
+	x.lose()
+	x.closed, x.done = true, true
 	x.mu.Unlock()
 	for _, id := range x.above {
 		x.w.unlink(id, x, false)
@@ -355,6 +370,9 @@ func (x *Watch) finish() {
 	x.place.Close()
 	x.w.mu.Lock()
 	delete(x.w.watches, x.id)
+	if x.share.watches--; x.share.watches == 0 {
+		delete(x.w.each, x.owner)
+	}
 	x.w.mu.Unlock()
 }
 

@@ -32,6 +32,18 @@ type window struct {
 	dir   bool
 	ends  time.Time
 	again bool // something came meanwhile
+	shut  bool // a writer closed it meanwhile
+	stamp stamp
+}
+
+// stamp is the state of an entry when it was told.
+type stamp struct {
+	ino                uint64
+	size, mtime, ctime int64
+}
+
+func stampOf(i *beneath.Info) stamp {
+	return stamp{i.ID.Ino, i.Size, i.MTime.UnixNano(), i.CTime.UnixNano()}
 }
 
 func (w *windows) init(size time.Duration, limit int) {
@@ -47,8 +59,8 @@ const (
 	tellAll          // Overflow, now
 )
 
-// offer is asked for what may be told.
-func (w *windows) offer(s spot, dir bool) verdict {
+// offer is asked for what may be told; state is how it is.
+func (w *windows) offer(s spot, dir bool, state stamp) verdict {
 	if w.flood != nil {
 		w.flood.again = true
 		return tellLate
@@ -65,8 +77,18 @@ func (w *windows) offer(s spot, dir bool) verdict {
 		w.overflow(now)
 		return tellAll
 	}
-	w.push(s, dir, now)
+	w.push(s, dir, now, state)
 	return tellNow
+}
+
+// shut takes that a writer closed an entry, if its window is open: what he wrote was told by itself, so it is told when the
+// window closes only if the entry is not as it was told by then.
+func (w *windows) shut(s spot) bool {
+	o := w.open[s]
+	if o != nil {
+		o.shut = true
+	}
+	return o != nil
 }
 
 // overflow gives up all windows for one of everything.
@@ -84,16 +106,16 @@ func (w *windows) unsure(now time.Time) {
 	w.flood.again = true
 }
 
-func (w *windows) push(s spot, dir bool, now time.Time) {
+func (w *windows) push(s spot, dir bool, now time.Time, state stamp) {
 	if w.open == nil {
 		w.open = map[spot]*window{}
 	}
-	o := &window{spot: s, dir: dir, ends: now.Add(w.size)}
+	o := &window{spot: s, dir: dir, ends: now.Add(w.size), stamp: state}
 	w.open[s] = o
 	w.queue = append(w.queue, o)
 }
 
-// due closes the windows whose time is over. late are those in which something came; all: Overflow is due.
+// due closes the windows whose time is over. late are those in which something came or was closed; all: Overflow is due.
 func (w *windows) due(now time.Time) (late []*window, all bool) {
 	if w.flood != nil && !w.flood.ends.After(now) {
 		all = w.flood.again
@@ -103,7 +125,7 @@ func (w *windows) due(now time.Time) (late []*window, all bool) {
 	for ; n < len(w.queue) && !w.queue[n].ends.After(now); n++ {
 		o := w.queue[n]
 		delete(w.open, o.spot)
-		if o.again {
+		if o.again || o.shut {
 			late = append(late, o)
 		}
 	}
@@ -129,7 +151,7 @@ func (w *windows) closing() (at time.Time, ok bool) {
 func (w *windows) all() (late []*window, everything bool) {
 	everything = w.flood != nil && w.flood.again
 	for _, o := range w.queue {
-		if o.again {
+		if o.again || o.shut {
 			late = append(late, o)
 		}
 	}
