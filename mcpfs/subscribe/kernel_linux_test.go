@@ -1,0 +1,150 @@
+package subscribe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/watch"
+)
+
+// alone runs the calling test in a process of a user namespace, which has limits of its own, and tells whether this is it.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("SUBSCRIBE_ALONE") != "" {
+		return true
+	}
+	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	c.Env = append(os.Environ(), "SUBSCRIBE_ALONE=1", "TMPDIR="+t.TempDir())
+	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
+	var failed *exec.ExitError
+	switch out, err := c.CombinedOutput(); {
+	case errors.As(err, &failed):
+		t.Errorf("%v\n%s", err, out)
+	case err != nil || strings.Contains(string(out), "no user namespaces"):
+		t.Skipf("no user namespaces: %v %s", err, out)
+	default:
+		t.Logf("%s", out)
+	}
+	return false
+}
+
+func limit(name string, n int) {
+	if err := os.WriteFile("/proc/sys/user/max_inotify_"+name, fmt.Append(nil, n), 0o644); err != nil {
+		fmt.Println("no user namespaces:", err)
+		os.Exit(0)
+	}
+}
+
+// Where the kernel has no instance or no watches left, subscribing is refused in both eras with the setting to raise, what is
+// subscribed to already goes on, and when there are some again it works. A tree that grows beyond them while it is watched is
+// told of: a legacy session by a change of the list, a listen by its end.
+func TestKernelLimitsReachClients(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	start, stop := Watching(watch.Options{})
+	t.Cleanup(stop)
+	w := newWorld(t, mcpscope.Options{}, Options{Watch: start})
+	for i := range 30 {
+		w.write(fmt.Sprintf("app/big/%d/f", i), "1")
+	}
+	p, q := w.legacy(), w.dial()
+
+	limit("instances", 0)
+	p.subscribe(2, of("app", "a.txt"))
+	p.failed(2, -32602, "fs.inotify.max_user_instances")
+	q.listen(2, metaPlain, uris(of("app", "a.txt")))
+	q.failed(2, -32602, "fs.inotify.max_user_instances")
+	limit("instances", 10)
+
+	limit("watches", 20)
+	p.subscribed(3, of("app", "a.txt")) // an instance again
+	q.listening(3, uris(of("app", "sub/deep")))
+	hear := func() {
+		t.Helper()
+		w.write("app/a.txt", "changed")
+		p.updated(of("app", "a.txt"), nil)
+		w.write("app/sub/deep/c.txt", "changed")
+		q.updated(of("app", "sub/deep/c.txt"), 3.0)
+	}
+	hear()
+	used := kernelWatches(t)
+	for n := range 3 { // again and again: nothing is left of what was refused
+		p.refusedFor(10+n, "fs.inotify.max_user_watches", func(id int) { p.subscribe(id, of("app", "big")) })
+		q.refusedFor(10+n, "fs.inotify.max_user_watches", func(id int) { q.listen(id, metaPlain, uris(of("app", "big"))) })
+	}
+	w.eventually("what was refused is given back", func() bool { return kernelWatches(t) <= used })
+
+	// Watches are free again.
+	limit("watches", 100)
+	p.begun(20, of("app", "big"))
+	q.listen(20, metaPlain, uris(of("app", "big")))
+	q.until("notifications/subscriptions/acknowledged", "")
+	w.write("app/big/7/f", "changed")
+	p.until("notifications/resources/updated", of("app", "big/7/f"))
+	q.until("notifications/resources/updated", of("app", "big/7/f"))
+
+	// The tree grows beyond them.
+	for i := range 100 {
+		w.write(fmt.Sprintf("app/big/7/new%d/f", i), "1")
+	}
+	p.until("notifications/resources/list_changed", "")
+	q.untilEnd(20)
+	w.eventually("what was watched is given back", func() bool { return kernelWatches(t) <= used })
+	p.send(`{"jsonrpc":"2.0","id":30,"method":"resources/unsubscribe","params":{"uri":%q}}`, of("app", "big"))
+	p.untilEnd(30)
+	w.remove("app/big")
+	p.begun(31, of("app", "sub")) // by others it goes on
+	w.write("app/sub/b.txt", "changed")
+	p.until("notifications/resources/updated", of("app", "sub/b.txt"))
+	w.write("app/sub/deep/c.txt", "changed again")
+	q.until("notifications/resources/updated", of("app", "sub/deep/c.txt"))
+}
+
+// refusedFor expects that a request is refused. What is told meanwhile is passed over.
+func (p *peer) refusedFor(id int, why string, ask func(id int)) {
+	p.t.Helper()
+	ask(id)
+	if m := p.untilEnd(id); m.Error == nil || !strings.Contains(m.Error.Message, why) {
+		p.t.Errorf("got %s", m.line)
+	}
+}
+
+// begun is subscribed, and passes over what is told meanwhile.
+func (p *peer) begun(id int, uri string) {
+	p.t.Helper()
+	p.subscribe(id, uri)
+	if m := p.untilEnd(id); m.Error != nil {
+		p.t.Fatalf("got %s", m.line)
+	}
+}
+
+// untilEnd passes over notifications until the answer to id.
+func (p *peer) untilEnd(id int) message {
+	p.t.Helper()
+	for {
+		if m := p.recv(); string(m.ID) == fmt.Sprint(id) {
+			return m
+		}
+	}
+}
+
+// until passes over what comes before a notification.
+func (p *peer) until(method, uri string) {
+	p.t.Helper()
+	for {
+		if m := p.recv(); m.Method == method && m.Params.URI == uri {
+			return
+		} else if m.ID != nil {
+			p.t.Fatalf("want %s %s, got %s", method, uri, m.line)
+		}
+	}
+}
