@@ -172,7 +172,7 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 	case e.at.Root != to.at.Root:
 		return refuse(rootbound.CrossDevice, "", nil)
 	case from.Mode.IsDir() && strings.HasPrefix(to.at.Path+"/", e.at.Path+"/"):
-		return refuse(rootbound.PathInvalid, "into_itself", nil)
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "into_itself", Next: "Choose a destination outside the directory itself."}
 	}
 	for _, end := range []*Entry{e, to} {
 		if err := end.Inside(); err != nil {

@@ -42,7 +42,7 @@ func (e *Entry) Rename(to *Entry, expect ObjectID, overwrite bool) error {
 	if from.Mode.IsDir() {
 		if below, err := climb(to.dir.fd, true, from.ID.Same); below || err != nil {
 			if below {
-				return refuse(rootbound.PathInvalid, "into_itself", nil)
+				return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "into_itself", Next: "Choose a destination outside the directory itself."}
 			}
 			return fail(err)
 		}

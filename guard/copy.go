@@ -63,7 +63,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 		return err
 	}
 	if t.old != nil && t.old.ID.Same(t.src.ID) {
-		return atDest(t, refuse(rootbound.PathInvalid, "same_object"))
+		return atDest(t, &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "same_object", Next: "Choose a destination that is not the source by another name."})
 	}
 	if !t.src.Mode.IsDir() {
 		return t.j.Copyable(t.tree(), t.src, path.Base(t.rel))

@@ -93,7 +93,7 @@ func (g *Guard) appears(t *Target) error {
 		return err
 	}
 	if from := t.entry.At(); t.missing != nil && from.Root == t.destAt.Root && strings.HasPrefix(t.destAt.Path, from.Path+"/") {
-		return refuse(rootbound.PathInvalid, "into_itself") // else the directories above it would be made first
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "into_itself", Next: "Choose a destination outside the directory itself."} // else the directories above it would be made first
 	}
 	return nil
 }

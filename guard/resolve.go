@@ -217,7 +217,7 @@ func (g *Guard) judgeMkdir(t *Target, p spelling.Place) error {
 	t.need = rootbound.Create
 	t.place = p
 	if path.Base(p.Rest) == ".." {
-		return refuse(rootbound.PathInvalid, "the last name is ..")
+		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "the last name is ..", Next: "Send a path that ends in a name."}
 	}
 	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err == nil {

@@ -96,7 +96,7 @@ func (c *crossing) survey(ctx context.Context, src *beneath.Object) (survey, err
 	dest := c.t.Dest().Key().Dir
 	inside := func(i beneath.Info) error { // by another mount, else the rename had said so
 		if i.ID.Same(dest) {
-			return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "into_itself"}
+			return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "into_itself", Next: "Choose a destination outside the directory itself."}
 		}
 		return nil
 	}
