@@ -67,10 +67,14 @@ func TestNothingReachesAnotherPrincipal(t *testing.T) {
 			}
 			// What is another's, and what is nobody's.
 			for what, ask := range map[string]func(project, dir string) string{
-				"completion":     func(project, _ string) string { return complete("path", "", project) },
-				"read":           func(project, _ string) string { return v.ask("resources/read", `"uri":"rootbound://`+project+`/in-x.txt"`) },
-				"root":           func(project, _ string) string { return v.ask("resources/read", `"uri":"rootbound://`+project+`/"`) },
-				"search_content": func(_, dir string) string { return v.use("search_content", map[string]any{"path": dir, "pattern": "needle"}) },
+				"completion": func(project, _ string) string { return complete("path", "", project) },
+				"read": func(project, _ string) string {
+					return v.ask("resources/read", `"uri":"rootbound://`+project+`/in-x.txt"`)
+				},
+				"root": func(project, _ string) string { return v.ask("resources/read", `"uri":"rootbound://`+project+`/"`) },
+				"search_content": func(_, dir string) string {
+					return v.use("search_content", map[string]any{"path": dir, "pattern": "needle"})
+				},
 				"search_files":   func(_, dir string) string { return v.use("search_files", map[string]any{"path": dir, "pattern": "**"}) },
 				"directory_tree": func(_, dir string) string { return v.use("directory_tree", map[string]any{"path": dir}) },
 				"subscription": func(project, _ string) string {
