@@ -222,9 +222,7 @@ func (v *visitor) listen(projects ...string) *ear {
 	if v.session != "" {
 		e := v.hear(v.do(ctx, "GET", v.session, "", nil), leave)
 		for _, p := range projects {
-			if got := v.ask("resources/subscribe", `"uri":"rootbound://`+p+`/"`); !strings.Contains(got, `"result":{}`) {
-				v.t.Fatalf("subscribing to %s: %s", p, got)
-			}
+			v.agreed(func() string { return v.ask("resources/subscribe", `"uri":"rootbound://`+p+`/"`) }, `"result":{}`)
 		}
 		return e
 	}
@@ -233,10 +231,27 @@ func (v *visitor) listen(projects ...string) *ear {
 		uris = append(uris, "rootbound://"+p+"/")
 	}
 	b, _ := json.Marshal(uris)
-	_, res := v.post(ctx, "subscriptions/listen", `"notifications":{"resourcesListChanged":true,"resourceSubscriptions":`+string(b)+`}`)
-	e := v.hear(res, leave)
-	e.until("subscriptions/acknowledged")
+	var e *ear
+	v.agreed(func() string {
+		_, res := v.post(ctx, "subscriptions/listen", `"notifications":{"resourcesListChanged":true,"resourceSubscriptions":`+string(b)+`}`)
+		e = v.hear(res, leave)
+		return <-e.lines
+	}, "subscriptions/acknowledged")
 	return e
+}
+
+// agreed asks again where the generation ended meanwhile: what is subscribed to then is refused.
+func (v *visitor) agreed(ask func() string, want string) {
+	v.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		got := ask()
+		if strings.Contains(got, want) {
+			return
+		}
+		if time.Now().After(end) || !strings.Contains(got, "revoked_by_user") && !strings.Contains(got, "generation_stale") {
+			v.t.Fatalf("%s: %s", v.user, got)
+		}
+	}
 }
 
 func (v *visitor) hear(res *http.Response, leave context.CancelFunc) *ear {

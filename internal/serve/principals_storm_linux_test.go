@@ -42,7 +42,7 @@ func TestPrincipalsInAStorm(t *testing.T) {
 	}
 	rounds := 6
 	if os.Getenv("RB_LONG") != "" {
-		rounds = 400
+		rounds = 100
 	}
 	calm := make(chan struct{})
 	var blowing, calling sync.WaitGroup
