@@ -45,6 +45,7 @@ var guarantees = []string{
 	"G42",
 	"G43",
 	"G44",
+	"G45",
 }
 
 // row is what became of one guarantee.
