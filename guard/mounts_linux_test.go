@@ -1,73 +1,15 @@
 package guard_test
 
 import (
-	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/rig"
-	"github.com/rootbound/rootbound/search"
-	"github.com/rootbound/rootbound/search/match"
 	"golang.org/x/sys/unix"
 )
-
-// walkers say what a walk below the project shows; step is called for each entry that is met.
-var walkers = map[string]func(h *house, step func()) (string, error){
-	"content": func(h *house, step func()) (shown string, err error) {
-		m, err := match.Compile("needle", match.Options{})
-		if err != nil {
-			return "", err
-		}
-		err = h.do(guard.Request{Op: rootbound.OpSearchContent, Path: "."}, func(ctx context.Context, t *guard.Target) error {
-			r, err := search.Content(ctx, t, m, search.ContentOptions{Step: step})
-			for _, f := range r.Files {
-				for _, hit := range f.Hits {
-					shown += fmt.Sprintf("%s: %s\n", f.Path, hit.Text)
-				}
-			}
-			shown += fmt.Sprintln("searched", r.Searched, "binary", r.Binary)
-			return err
-		})
-		return shown, err
-	},
-	"names": func(h *house, step func()) (shown string, err error) {
-		p, err := search.Compile("**")
-		if err != nil {
-			return "", err
-		}
-		err = h.do(guard.Request{Op: rootbound.OpSearch, Path: "."}, func(ctx context.Context, t *guard.Target) error {
-			by, err := search.NewIgnores(t)
-			if err != nil {
-				return err
-			}
-			r, err := search.Files(ctx, t, p, search.Options{Step: step, Ignores: by, Limit: 1000})
-			for _, hit := range r.Hits {
-				shown += hit.Path + "\n"
-			}
-			return err
-		})
-		return shown, err
-	},
-	"tree": func(h *house, step func()) (shown string, err error) {
-		err = h.do(guard.Request{Op: rootbound.OpTree, Path: "."}, func(ctx context.Context, t *guard.Target) error {
-			by, err := search.NewIgnores(t)
-			if err != nil {
-				return err
-			}
-			r, err := fileop.Grow(ctx, t, fileop.TreeOptions{Along: by.Course, Late: func() bool { step(); return false }})
-			for i := range r.Nodes {
-				shown += r.Path(i) + "\n"
-			}
-			return err
-		})
-		return shown, err
-	},
-}
 
 // What is mounted inside a project while a search or a tree is under way, at whichever entry it is then, shows nothing of itself
 // where mounts are denied: no name, no text, no pattern of an ignore file. Where they are not, each of them shows it.
