@@ -12,7 +12,7 @@
 // initialised as legacy, modern requests stay bounded by that session's authority.
 //
 // The middleware also counters what go-sdk v1.8.0 leaves to its users: panics, protocol versions that initialize never
-// negotiated, handlers that outlive their session, errors that repeat what was sent. traps_test.go pins each of them.
+// negotiated, handlers that outlive their session, errors that repeat what was sent. TestTrap… pins each of them.
 package mcpscope
 
 import (
