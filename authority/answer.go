@@ -55,7 +55,7 @@ func Advise(e *rootbound.Error, m Mode) *rootbound.Error {
 
 // way is the way out where that of the registry does not lead out of this mode; empty: it does.
 func way(r rootbound.Reason, t Terms, later bool) string {
-	const named = "start the server with the directories to serve as arguments."
+	const named = "start the server with the directories to serve as arguments and --roots=ignore." // one alone does not lead out
 	switch {
 	case t.Mode == Require && r == rootbound.NoScope:
 		return "Use a client that declares roots, or start the server with --roots=narrow."
