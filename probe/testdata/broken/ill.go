@@ -41,11 +41,9 @@ func misbehaveAtStart() {
 			c.Wait()
 		}
 	case "late-child": // of the mode writes-later
-		pid, _ := strconv.Atoi(os.Args[2])
-		for syscall.Kill(pid, 0) == nil {
-			time.Sleep(5 * time.Millisecond)
+		if appears(os.Args[2]) {
+			os.WriteFile(os.Args[3], []byte("late\n"), 0o644)
 		}
-		os.WriteFile(os.Args[3], []byte("late\n"), 0o644)
 		os.Exit(0)
 	}
 }
@@ -131,20 +129,30 @@ func (s *server) outside(name string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(s.granted[0].real)), "out", name)
 }
 
-// writeLater leaves a process behind that writes outside when the server is gone. In the next case it waits until that was done.
+// writeLater leaves a process behind that nobody finds and that writes outside when the next case has begun. That waits
+// until it was done.
 func (s *server) writeLater() {
 	all := filepath.Join(filepath.Dir(s.outside("")), "..", "*")
 	if first, _ := filepath.Glob(all + "/tmp/first"); len(first) == 0 {
 		os.WriteFile(os.Getenv("TMPDIR")+"/first", nil, 0o644)
-		detached(os.Environ(), os.Args[0], "late-child", strconv.Itoa(os.Getpid()), s.outside("late.txt"))
+		if c := detached([]string{}, "/bin/sh", "-c", `cd /; "$0" late-child "$1" "$2" & exit`, os.Args[0], all+"/tmp/next", s.outside("late.txt")); c != nil {
+			c.Wait()
+		}
 		return
 	}
+	os.WriteFile(os.Getenv("TMPDIR")+"/next", nil, 0o644)
+	appears(all + "/out/late.txt")
+}
+
+// appears waits up to 20 s for a file that fits the pattern.
+func appears(pattern string) bool {
 	for range 4000 {
-		if late, _ := filepath.Glob(all + "/out/late.txt"); len(late) > 0 {
-			return
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return true
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+	return false
 }
 
 // tell refuses, and says elsewhere what the path that was sent holds, wherever that is.
