@@ -151,13 +151,7 @@ func resourceStorm(t *testing.T, swapRoot bool, updates int64) {
 		t.Fatal(err)
 	}
 	defer a.close()
-	ctx, cancel := context.WithTimeout(context.Background(), searchTime(t)+patience)
-	defer cancel()
-	var attacking, asking sync.WaitGroup
-	for _, set := range a.sets {
-		attacking.Go(func() { a.run(ctx, set) })
-	}
-	var outside []*os.Root
+	var outside []*os.Root // like the attackers' own, opened before a name leads elsewhere
 	for _, p := range []string{"out", "out/d", "out/d/sub", "out/a/b/c", "fake", "fake/d", "fake/a/b/c"} {
 		r, err := os.OpenRoot(filepath.Join(w.Dir, p))
 		if err != nil {
@@ -171,6 +165,12 @@ func resourceStorm(t *testing.T, swapRoot bool, updates int64) {
 		t.Fatal(err)
 	}
 	defer inside.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), searchTime(t)+patience)
+	defer cancel()
+	var attacking, asking sync.WaitGroup
+	for _, set := range a.sets {
+		attacking.Go(func() { a.run(ctx, set) })
+	}
 	attacking.Go(func() { // what changes outside, and inside
 		for n := 0; ctx.Err() == nil; n++ {
 			for _, r := range outside {
