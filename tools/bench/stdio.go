@@ -104,38 +104,55 @@ func reads(what, rival string, ours, theirs []string, file string, rounds, calls
 	return readsOf(what, rival, ours, theirs, args, args, rounds, calls)
 }
 
+// readsOf begins each round with new processes, because two processes of one program can differ by a fifth for as long as
+// they live.
 func readsOf(what, rival string, ours, theirs []string, ourArgs, theirArgs map[string]string, rounds, calls int) (row, error) {
-	a, err := start(ours...)
-	if err != nil {
-		return row{}, err
-	}
-	defer a.stop()
-	b, err := start(theirs...)
-	if err != nil {
-		return row{}, err
-	}
-	defer b.stop()
-	var o, t times
-	for n := range rounds + 1 {
-		for k := range 2 {
-			p, into, args := a, &o, ourArgs
-			if (n+k)%2 == 0 {
-				p, into, args = b, &t, theirArgs
-			}
-			for range calls {
-				begin := time.Now()
-				if _, err := p.tool("read_text_file", args); err != nil {
-					return row{}, err
-				}
-				if n > 0 { // the first round warms both
-					*into = append(*into, time.Since(begin))
-				}
-			}
+	o, t := side{argv: ours, args: ourArgs}, side{argv: theirs, args: theirArgs}
+	for range rounds {
+		if err := takeTurns(&o, &t, calls); err != nil {
+			return row{}, err
 		}
 	}
 	progress(what+" against "+rival, o.median()/t.median())
 	return row{what: what, rival: rival, ratio: o.median() / t.median(), rate: t.sum() / o.sum(),
 		note: fmt.Sprintf("ours %.0f µs, p99 %.0f µs; rival %.0f µs, p99 %.0f µs", o.median()/1e3, o.at(.99)/1e3, t.median()/1e3, t.at(.99)/1e3)}, nil
+}
+
+// side is what is called in one half of a row, and how long it took.
+type side struct {
+	argv []string
+	args map[string]string
+	p    *peer
+	times
+}
+
+// takeTurns calls read_text_file on both sides, a few times each before the other's turn, behind a quarter as many calls
+// that warm them.
+func takeTurns(o, t *side, calls int) error {
+	const turn = 20
+	for _, s := range []*side{o, t} {
+		p, err := start(s.argv...)
+		if err != nil {
+			return err
+		}
+		defer p.stop()
+		s.p = p
+	}
+	for n := -calls / 4; n < calls; n += turn {
+		for _, s := range []*side{o, t} {
+			for range turn {
+				begin := time.Now()
+				if _, err := s.p.tool("read_text_file", s.args); err != nil {
+					return err
+				}
+				if n >= 0 {
+					s.times = append(s.times, time.Since(begin))
+				}
+			}
+		}
+		o, t = t, o
+	}
+	return nil
 }
 
 func againstOfficial(tmp string, ours, theirs []string, small, file string, rounds, calls int, quick bool) ([]row, error) {
