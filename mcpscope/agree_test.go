@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // agreeing adds a tool that asks for agreement to what its argument "what" names.
@@ -38,16 +39,16 @@ const elicits2 = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28
 
 func (p *peer) agreeModern(id int, what, rest string) {
 	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"agree","arguments":{"what":%q}%s,%s}}`, id, what, rest, elicits2)
+	p.Send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"agree","arguments":{"what":%q}%s,%s}}`, id, what, rest, elicits2)
 }
 
 // askedToAgree is the reply to id, which must ask the user, and its state.
 func (p *peer) askedToAgree(id int) string {
 	p.t.Helper()
-	m := p.recv()
-	r := m.tool(p.t)
+	m := p.Recv()
+	r := replyOf(p.t, m)
 	if string(m.ID) != fmt.Sprint(id) || r.ResultType != "input_required" || r.RequestState == "" || r.InputRequests[agreeKey] == nil {
-		p.t.Fatalf("want a question to the user, got %s", m.line)
+		p.t.Fatalf("want a question to the user, got %s", m.Line)
 	}
 	return r.RequestState
 }
@@ -72,7 +73,7 @@ func TestAgreeModern(t *testing.T) {
 		"not a boolean": `{"action":"accept","content":{"agree":"true"}}`, "nothing": `{"action":"accept"}`,
 	} {
 		p.agreeModern(3, "this", agreed(state, result))
-		if got := p.recv().tool(t).text(); !strings.HasPrefix(got, "asked true agreed false") {
+		if got := replyOf(t, p.Recv()).text(); !strings.HasPrefix(got, "asked true agreed false") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -86,12 +87,12 @@ func TestAgreeModern(t *testing.T) {
 	p.agreeModern(7, "this", agreed(state[:len(state)-2]+"AA", yesPlease))
 	p.askedToAgree(7)
 	// Roots of the same call: a state for them agrees to nothing.
-	p.callModern(8, modernMetaRoots, "agree", "")
+	p.callModern(8, joined.MetaRoots, "agree", "")
 	roots := p.asked(8)
 	p.agreeModern(9, "", agreed(roots, yesPlease))
 	p.askedToAgree(9)
 	// A client that cannot ask is not asked.
-	p.callModern(10, modernMeta, "agree", "")
+	p.callModern(10, joined.Meta, "agree", "")
 	p.expect(10, "asked false agreed false ceiling app lib")
 }
 
@@ -118,17 +119,17 @@ func TestAgreeLegacy(t *testing.T) {
 	w := open(t, Options{}, "app", "lib")
 	w.agreeing(time.Minute)
 	p := w.dial()
-	p.initialize("2025-11-25", `{"elicitation":{},"roots":{"listChanged":true}}`)
+	p.Initialize("2025-11-25", `{"elicitation":{},"roots":{"listChanged":true}}`)
 	begin := func(id int, roots string) string {
 		t.Helper()
 		p.call(id, "agree")
-		m := p.recv()
+		m := p.Recv()
 		if m.Method == "roots/list" {
 			p.answer(string(m.ID), roots)
-			m = p.recv()
+			m = p.Recv()
 		}
-		if m.Method != "elicitation/create" || !strings.Contains(m.line, "sure?") {
-			t.Fatalf("want a question to the user, got %s", m.line)
+		if m.Method != "elicitation/create" || !strings.Contains(m.Line, "sure?") {
+			t.Fatalf("want a question to the user, got %s", m.Line)
 		}
 		return string(m.ID)
 	}
@@ -140,10 +141,10 @@ func TestAgreeLegacy(t *testing.T) {
 
 	// What was announced before the answer ends it, whichever of the two is looked at first.
 	ask := begin(3, "")
-	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	p.answer(ask, yesPlease)
 	for {
-		m := p.recv()
+		m := p.Recv()
 		if m.Method == "notifications/cancelled" { // the question is withdrawn
 			continue
 		}
@@ -151,20 +152,20 @@ func TestAgreeLegacy(t *testing.T) {
 			p.answer(string(m.ID), w.roots("lib"))
 			continue
 		}
-		if r := m.tool(t); string(m.ID) != "3" || !strings.Contains(r.text(), "generation_stale") {
-			t.Errorf("got %s", m.line)
+		if r := replyOf(t, m); string(m.ID) != "3" || !strings.Contains(r.text(), "generation_stale") {
+			t.Errorf("got %s", m.Line)
 		}
 		break
 	}
 
 	// Without list_changed the client is asked once more for its roots.
 	q := w.dial()
-	q.initialize("2025-11-25", `{"elicitation":{},"roots":{}}`)
+	q.Initialize("2025-11-25", `{"elicitation":{},"roots":{}}`)
 	q.call(1, "agree")
 	q.answer(q.expectAsk(), w.roots("app"))
-	m := q.recv()
+	m := q.Recv()
 	if m.Method != "elicitation/create" {
-		t.Fatalf("got %s", m.line)
+		t.Fatalf("got %s", m.Line)
 	}
 	q.answer(string(m.ID), yesPlease)
 	q.answer(q.expectAsk(), w.roots("lib"))
@@ -185,10 +186,10 @@ func TestAgreeModernWithRoots(t *testing.T) {
 	meta := strings.Replace(elicits2, `"elicitation"`, `"roots":{},"elicitation"`, 1)
 	p.callModern(1, meta, "agree", "")
 	p.callModern(2, meta, "agree", retry(p.asked(1), w.roots("app")))
-	m := p.recv()
-	r := m.tool(t)
+	m := p.Recv()
+	r := replyOf(t, m)
 	if r.InputRequests[agreeKey] == nil || r.InputRequests["roots"] == nil {
-		t.Fatalf("want both questions, got %s", m.line)
+		t.Fatalf("want both questions, got %s", m.Line)
 	}
 	both := func(state, roots string) string {
 		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{%q:%s,"roots":%s}`, state, agreeKey, yesPlease, roots)
@@ -198,7 +199,7 @@ func TestAgreeModernWithRoots(t *testing.T) {
 
 	p.callModern(4, meta, "agree", "")
 	p.callModern(5, meta, "agree", retry(p.asked(4), w.roots("app")))
-	state := p.recv().tool(t).RequestState
+	state := replyOf(t, p.Recv()).RequestState
 	p.callModern(6, meta, "agree", both(state, w.roots("lib")))
 	p.refused(6, rootbound.GenerationStale)
 }

@@ -10,27 +10,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
-	"github.com/rootbound/rootbound/mcpscope/pipe"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // What the middleware and the Pipe cost beside the bare SDK: one echo over io.Pipe. Compare within one run only.
 func BenchmarkEcho(b *testing.B) {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
-	sdk := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &mcp.IOTransport{Reader: r, Writer: w} }
-	ours := func(r io.ReadCloser, w io.WriteCloser) mcp.Transport { return &pipe.Pipe{Reader: r, Writer: w} }
 	for _, c := range []struct {
 		name   string
-		over   func(io.ReadCloser, io.WriteCloser) mcp.Transport
+		over   joined.Over
 		scoped bool
 		first  string
 		meta   string
 	}{
-		{"bare", sdk, false, initialize, ""},
-		{"bare modern", sdk, false, "", "," + modernMeta},
-		{"pipe", ours, false, initialize, ""},
-		{"scoped", sdk, true, initialize, ""},
-		{"scoped pipe", ours, true, initialize, ""},
-		{"scoped pipe modern", ours, true, "", "," + modernMeta},
+		{"bare", joined.SDK, false, initialize, ""},
+		{"bare modern", joined.SDK, false, "", "," + joined.Meta},
+		{"pipe", joined.Pipe, false, initialize, ""},
+		{"scoped", joined.SDK, true, initialize, ""},
+		{"scoped pipe", joined.Pipe, true, initialize, ""},
+		{"scoped pipe modern", joined.Pipe, true, "", "," + joined.Meta},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			srv := newServer()
@@ -46,15 +44,10 @@ func BenchmarkEcho(b *testing.B) {
 				srv.AddReceivingMiddleware(scope.Middleware())
 				b.Cleanup(func() { scope.Close(context.Background()); ceiling.Close() })
 			}
-			inR, inW := io.Pipe()
-			outR, outW := io.Pipe()
-			if _, err := srv.Connect(b.Context(), c.over(inR, outW), nil); err != nil {
-				b.Fatal(err)
-			}
-			defer inW.Close()
-			r := bufio.NewReaderSize(outR, 1<<16)
+			in, out, _ := joined.Ends(b, joined.Bare(srv), c.over)
+			r := bufio.NewReaderSize(out, 1<<16)
 			ask := func(line string) {
-				if _, err := io.WriteString(inW, line+"\n"); err != nil {
+				if _, err := io.WriteString(in, line+"\n"); err != nil {
 					b.Fatal(err)
 				}
 				if _, err := r.ReadSlice('\n'); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/decision/decisiontest"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
@@ -31,18 +32,18 @@ func TestOvertakenCalls(t *testing.T) {
 		p.call(id, tool)
 		p.answer(p.expectAsk(), w.roots("app"))
 		w.await(word)
-		p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	}
 	begin(1, "wait", "wait")
 	p.refused(1, rootbound.GenerationStale)
 	begin(2, "deaf", "deaf")
-	p.send(`{"jsonrpc":"2.0","id":"seen","method":"ping"}`) // list_changed was handled when this is answered
-	p.recv()
+	p.Send(`{"jsonrpc":"2.0","id":"seen","method":"ping"}`) // list_changed was handled when this is answered
+	p.Recv()
 	w.gate <- struct{}{}
 	p.refused(2, rootbound.GenerationStale)
 	begin(3, "commit", "committed")
-	p.send(`{"jsonrpc":"2.0","id":"seen","method":"ping"}`)
-	p.recv()
+	p.Send(`{"jsonrpc":"2.0","id":"seen","method":"ping"}`)
+	p.Recv()
 	w.gate <- struct{}{}
 	p.expect(3, "committed")
 }
@@ -62,32 +63,32 @@ func TestRevoke(t *testing.T) {
 		return q
 	}
 	// served answers whatever is asked and gives the reply.
-	served := func(q *peer) message {
+	served := func(q *peer) joined.Message {
 		for {
-			m := q.recv()
+			m := q.Recv()
 			if m.Method != "roots/list" {
 				return m
 			}
 			q.answer(string(m.ID), w.roots("app", "lib"))
 		}
 	}
-	if m := served(late(2)); m.tool(t).StructuredContent.Error.Reason != rootbound.RevokedByUser {
-		t.Errorf("a new session of that client: %s", m.line)
+	if m := served(late(2)); replyOf(t, m).StructuredContent.Error.Reason != rootbound.RevokedByUser {
+		t.Errorf("a new session of that client: %s", m.Line)
 	}
 	w.scope.Revoke(Who{}, "lib")
 	if !w.scope.Unrevoke(Who{Client: "raw"}) || w.scope.Unrevoke(Who{Client: "raw"}) {
 		t.Error("a rule is lifted once")
 	}
-	if m := served(late(3)); m.tool(t).text() != "roots app" {
-		t.Errorf("lib stays revoked: %s", m.line)
+	if m := served(late(3)); replyOf(t, m).text() != "roots app" {
+		t.Errorf("lib stays revoked: %s", m.Line)
 	}
 	p.call(5, "scope")
-	if m := served(p); m.tool(t).text() != "roots app" {
-		t.Errorf("lib stays revoked for the old session too: %s", m.line)
+	if m := served(p); replyOf(t, m).text() != "roots app" {
+		t.Errorf("lib stays revoked for the old session too: %s", m.Line)
 	}
 	w.scope.Unrevoke(Who{}, "lib")
-	if m := served(late(4)); m.tool(t).text() != "roots app lib" {
-		t.Errorf("nothing is revoked: %s", m.line)
+	if m := served(late(4)); replyOf(t, m).text() != "roots app lib" {
+		t.Errorf("nothing is revoked: %s", m.Line)
 	}
 }
 
@@ -118,7 +119,7 @@ func TestNeeds(t *testing.T) {
 	addTool(w.srv, "status", status)
 	addTool(w.srv, "free", status)
 	p := w.legacy(true)
-	p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"scope","arguments":{"path":"/elsewhere"}}}`)
+	p.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"scope","arguments":{"path":"/elsewhere"}}}`)
 	if r := p.refused(1, rootbound.OutsideRoot); r.StructuredContent.Error.Path != "/elsewhere" || r.StructuredContent.Error.Decision == "" {
 		t.Errorf("%+v", r)
 	}
@@ -133,8 +134,8 @@ func TestNeeds(t *testing.T) {
 	p.call(5, "free")
 	p.expect(5, "current legacy: roots app")
 	q := w.dial()
-	q.callModern(1, modernMetaRoots, "status", "")
-	q.callModern(2, modernMetaRoots, "status", retry(q.asked(1), w.roots("app/sub")))
+	q.callModern(1, joined.MetaRoots, "status", "")
+	q.callModern(2, joined.MetaRoots, "status", retry(q.asked(1), w.roots("app/sub")))
 	q.expect(2, "current modern: roots app/sub")
 	if got := w.scope.Status(context.Background(), &mcp.CallToolRequest{}); got.State != "" {
 		t.Errorf("a request that is not being served: %+v", got)
@@ -158,24 +159,24 @@ func TestFormFollowsTheSchema(t *testing.T) {
 	}
 	p := w.dial()
 	for name, form := range want {
-		p.callModern(1, modernMeta, name, "")
-		m := p.recv()
-		r := m.tool(t)
-		if !r.IsError || !strings.Contains(r.text(), "not_found") || strings.Contains(m.line, "\u202e") {
-			t.Errorf("%s: %s", name, m.line)
+		p.callModern(1, joined.Meta, name, "")
+		m := p.Recv()
+		r := replyOf(t, m)
+		if !r.IsError || !strings.Contains(r.text(), "not_found") || strings.Contains(m.Line, "\u202e") {
+			t.Errorf("%s: %s", name, m.Line)
 		}
 		switch c := r.StructuredContent.Content.(type) {
 		case string:
 			if form != Text || c != r.text() {
-				t.Errorf("%s: %s", name, m.line)
+				t.Errorf("%s: %s", name, m.Line)
 			}
 		case []any:
 			if form != Media || len(c) != 0 {
-				t.Errorf("%s: %s", name, m.line)
+				t.Errorf("%s: %s", name, m.Line)
 			}
 		default:
-			if form != Bare || strings.Contains(m.line, "structuredContent") {
-				t.Errorf("%s: %s", name, m.line)
+			if form != Bare || strings.Contains(m.Line, "structuredContent") {
+				t.Errorf("%s: %s", name, m.Line)
 			}
 		}
 		if form != Bare && r.StructuredContent.Error != (Facts{rootbound.NotFound, "d", rootbound.OpRead, `a\u{202e}b`, "app", false, "d-1"}) {
@@ -196,14 +197,14 @@ func TestErrorsOfHandlers(t *testing.T) {
 	})
 	p := w.dial()
 	for i, tool := range []string{"os", "typed"} {
-		p.callModern(i, modernMeta, tool, "")
-		if m := p.recv(); !strings.Contains(m.line, string(rootbound.IOError)) || strings.Contains(m.line, w.dir) || strings.Contains(m.line, "missing") {
-			t.Errorf("%s: %s", tool, m.line)
+		p.callModern(i, joined.Meta, tool, "")
+		if m := p.Recv(); !strings.Contains(m.Line, string(rootbound.IOError)) || strings.Contains(m.Line, w.dir) || strings.Contains(m.Line, "missing") {
+			t.Errorf("%s: %s", tool, m.Line)
 		}
 	}
-	p.send(`{"jsonrpc":"2.0","id":9,"method":"prompts/get","params":{"name":"long",%s}}`, modernMeta)
-	if m := p.failed(9, -32603); len(m.line) > 3*pipe.MaxErrorText || strings.Contains(m.line, `\u001b`) {
-		t.Errorf("%d bytes: %.200s", len(m.line), m.line)
+	p.Send(`{"jsonrpc":"2.0","id":9,"method":"prompts/get","params":{"name":"long",%s}}`, joined.Meta)
+	if m := p.failed(9, -32603); len(m.Line) > 3*pipe.MaxErrorText || strings.Contains(m.Line, `\u001b`) {
+		t.Errorf("%d bytes: %.200s", len(m.Line), m.Line)
 	}
 }
 
@@ -214,7 +215,7 @@ func TestEventsFollowTheSchema(t *testing.T) {
 	p.call(1, "scope")
 	p.answer(p.expectAsk(), w.roots("app", "elsewhere"))
 	p.expect(1, "roots app")
-	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	p.call(2, "scope")
 	p.answer(p.expectAsk(), w.roots())
 	p.refused(2, rootbound.RootsEmpty)
@@ -223,7 +224,7 @@ func TestEventsFollowTheSchema(t *testing.T) {
 	p.refused(3, rootbound.InternalError)
 	w.scope.Revoke(Who{})
 	q := w.dial()
-	q.callModern(4, modernMetaRoots, "scope", retry("rb1.x", w.roots("app")))
+	q.callModern(4, joined.MetaRoots, "scope", retry("rb1.x", w.roots("app")))
 	q.failed(4, -32602)
 	if _, err := w.log.Await(t.Context(), func(r *decision.Record) bool { return r.Phase == decision.Revoked }); err != nil {
 		t.Fatal(err)

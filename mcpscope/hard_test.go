@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // Silence is no answer: after five seconds the call is refused, and other calls went on meanwhile.
@@ -21,17 +22,17 @@ func TestSilenceIsRefused(t *testing.T) {
 		begun := time.Now()
 		p.call(1, "scope")
 		ask := p.expectAsk()
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-		if m := p.recv(); string(m.ID) != "2" {
-			t.Errorf("another call waits: %s", m.line)
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+		if m := p.Recv(); string(m.ID) != "2" {
+			t.Errorf("another call waits: %s", m.Line)
 		}
 		for { // the end of the question and the reply, in any order
-			m := p.recv()
+			m := p.Recv()
 			if m.Method == "notifications/cancelled" {
 				continue
 			}
-			if r := m.tool(t); r.StructuredContent.Error.Reason != rootbound.AuthorityUnavailable || !r.StructuredContent.Error.Retryable {
-				t.Errorf("got %s", m.line)
+			if r := replyOf(t, m); r.StructuredContent.Error.Reason != rootbound.AuthorityUnavailable || !r.StructuredContent.Error.Retryable {
+				t.Errorf("got %s", m.Line)
 			}
 			break
 		}
@@ -41,18 +42,18 @@ func TestSilenceIsRefused(t *testing.T) {
 		p.answer(ask, w.roots("app")) // too late
 		p.call(3, "scope")
 		for {
-			m := p.recv()
+			m := p.Recv()
 			if m.Method == "notifications/cancelled" {
 				continue
 			}
 			if m.Method != "roots/list" || string(m.ID) == ask {
-				t.Fatalf("the late answer was taken: %s", m.line)
+				t.Fatalf("the late answer was taken: %s", m.Line)
 			}
 			p.answer(string(m.ID), w.roots("app/sub"))
 			break
 		}
 		p.expect(3, "roots app/sub")
-		p.w.Close()
+		p.In.Close()
 	})
 }
 
@@ -62,14 +63,14 @@ func TestClientGone(t *testing.T) {
 	p := w.legacy(true)
 	p.call(1, "scope")
 	p.expectAsk()
-	p.w.Close()
+	p.In.Close()
 	q := w.legacy(true)
 	q.call(1, "wait")
 	q.answer(q.expectAsk(), w.roots("app"))
 	w.await("wait")
-	q.w.Close()
-	p.ended()
-	q.ended()
+	q.In.Close()
+	p.Ended()
+	q.Ended()
 	w.scope.watchers.Wait()
 	if all := w.scope.All(); len(all) != 0 {
 		t.Errorf("left: %+v", all)
@@ -97,17 +98,17 @@ func TestClosedScope(t *testing.T) {
 	p.call(1, "wait")
 	p.answer(p.expectAsk(), w.roots("app"))
 	w.await("wait")
-	q.callModern(1, modernMeta, "wait", "")
+	q.callModern(1, joined.Meta, "wait", "")
 	w.await("wait")
 	if err := w.scope.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if r := q.recv().tool(t); !r.IsError {
+	if r := replyOf(t, q.Recv()); !r.IsError {
 		t.Errorf("%+v", r)
 	}
-	q.callModern(2, modernMeta, "scope", "")
+	q.callModern(2, joined.Meta, "scope", "")
 	q.failed(2, -32603)
-	p.ended()
+	p.Ended()
 }
 
 // Sessions of both eras side by side, with lists that change under them: each call sees one of its own client's lists, or

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/internal/rig"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // Every method the SDK serves has a place (contract §2): an upgrade that adds one must decide about it here.
@@ -43,21 +44,21 @@ func TestMethodsThatNeverAsk(t *testing.T) {
 	w := open(t, Options{}, "app")
 	complete := func(p *peer, id int, meta string) string {
 		t.Helper()
-		p.send(`{"jsonrpc":"2.0","id":%d,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"other"},"argument":{"name":"x","value":"y"}%s}}`, id, meta)
-		m := p.recv()
+		p.Send(`{"jsonrpc":"2.0","id":%d,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"other"},"argument":{"name":"x","value":"y"}%s}}`, id, meta)
+		m := p.Recv()
 		if m.Error != nil || m.Method != "" {
-			t.Fatalf("completion: %s", m.line)
+			t.Fatalf("completion: %s", m.Line)
 		}
-		return m.line
+		return m.Line
 	}
 	subscribe := `{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"test://scope"}}`
 	p := w.legacy(true)
 	if line := complete(p, 1, ""); !strings.Contains(line, `"no hold"`) {
 		t.Errorf("before any roots: %s", line)
 	}
-	p.send(subscribe, 2)
-	if m := p.failed(2, -32602); !strings.Contains(m.line, string(rootbound.AuthorityUnavailable)) {
-		t.Error(m.line)
+	p.Send(subscribe, 2)
+	if m := p.failed(2, -32602); !strings.Contains(m.Line, string(rootbound.AuthorityUnavailable)) {
+		t.Error(m.Line)
 	}
 	p.call(3, "scope")
 	p.answer(p.expectAsk(), w.roots("app/sub"))
@@ -65,21 +66,21 @@ func TestMethodsThatNeverAsk(t *testing.T) {
 	if line := complete(p, 4, ""); !strings.Contains(line, `"roots app/sub"`) {
 		t.Errorf("with roots: %s", line)
 	}
-	p.send(subscribe, 5)
+	p.Send(subscribe, 5)
 	w.await("subscribed under roots app/sub")
-	p.recv()
-	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	p.Recv()
+	p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	if line := complete(p, 6, ""); !strings.Contains(line, `"no hold"`) {
 		t.Errorf("stale: %s", line)
 	}
 	q := w.dial()
-	if line := complete(q, 7, ","+modernMetaRoots); !strings.Contains(line, `"no hold"`) {
+	if line := complete(q, 7, ","+joined.MetaRoots); !strings.Contains(line, `"no hold"`) {
 		t.Errorf("modern, roots declared: %s", line)
 	}
-	if line := complete(q, 8, ","+modernMeta); !strings.Contains(line, `"ceiling app"`) {
+	if line := complete(q, 8, ","+joined.Meta); !strings.Contains(line, `"ceiling app"`) {
 		t.Errorf("modern, none declared: %s", line)
 	}
-	listen := fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["test://scope"]},%s}}`, modernMetaRoots)
-	q.send("%s", listen)
+	listen := fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["test://scope"]},%s}}`, joined.MetaRoots)
+	q.Send("%s", listen)
 	q.failed(9, -32602)
 }

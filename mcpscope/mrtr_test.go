@@ -15,6 +15,7 @@ import (
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/authority/token"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // Every row of the table of incoming states: who may use one, for what, how long, and what is said otherwise.
@@ -23,122 +24,122 @@ func TestRequestStates(t *testing.T) {
 	p := w.dial()
 	fresh := func() string {
 		t.Helper()
-		p.callModern(1, modernMetaRoots, "scope", "")
+		p.callModern(1, joined.MetaRoots, "scope", "")
 		return p.asked(1)
 	}
 	app := w.roots("app")
 
 	t.Run("good", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", retry(fresh(), app))
+		p.callModern(2, joined.MetaRoots, "scope", retry(fresh(), app))
 		p.expect(2, "roots app")
 	})
 	t.Run("blanks in the arguments do not matter", func(t *testing.T) {
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"scope","arguments":{  }%s,%s}}`, retry(fresh(), app), modernMetaRoots)
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"scope","arguments":{  }%s,%s}}`, retry(fresh(), app), joined.MetaRoots)
 		p.expect(2, "roots app")
 	})
 	t.Run("no state with an answer", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", `,"inputResponses":{"roots":`+app+`}`)
+		p.callModern(2, joined.MetaRoots, "scope", `,"inputResponses":{"roots":`+app+`}`)
 		p.asked(2)
 	})
 	t.Run("broken seal", func(t *testing.T) {
 		s := []byte(fresh())
 		s[len(s)-5] ^= 1
-		p.callModern(2, modernMetaRoots, "scope", retry(string(s), app))
+		p.callModern(2, joined.MetaRoots, "scope", retry(string(s), app))
 		if m := p.failed(2, -32602); m.Error.Message != errForged.Message {
-			t.Error(m.line)
+			t.Error(m.Line)
 		}
 	})
 	t.Run("not ours", func(t *testing.T) {
 		for _, s := range []string{"x", "rb1.", "rb1.AAAA", "/", "null", strings.Repeat("a", 20000)} {
-			p.callModern(2, modernMetaRoots, "scope", retry(s, app))
-			m := p.recv()
+			p.callModern(2, joined.MetaRoots, "scope", retry(s, app))
+			m := p.Recv()
 			if s == "/" { // nothing of ours before the mark: no state
-				if m.tool(t).RequestState == "" {
-					t.Error(m.line)
+				if replyOf(t, m).RequestState == "" {
+					t.Error(m.Line)
 				}
 				continue
 			}
 			if m.Error == nil || m.Error.Message != errForged.Message {
-				t.Errorf("%.20q: %s", s, m.line)
+				t.Errorf("%.20q: %s", s, m.Line)
 			}
 		}
 	})
 	t.Run("other tool", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "os", retry(fresh(), app))
+		p.callModern(2, joined.MetaRoots, "os", retry(fresh(), app))
 		p.failed(2, -32602)
 	})
 	t.Run("other arguments", func(t *testing.T) {
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"scope","arguments":{"path":"x"}%s,%s}}`, retry(fresh(), app), modernMetaRoots)
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"scope","arguments":{"path":"x"}%s,%s}}`, retry(fresh(), app), joined.MetaRoots)
 		p.failed(2, -32602)
 	})
 	t.Run("other method", func(t *testing.T) {
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"scope"%s,%s}}`, retry(fresh(), app), modernMetaRoots)
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"scope"%s,%s}}`, retry(fresh(), app), joined.MetaRoots)
 		p.failed(2, -32602)
 	})
 	t.Run("something behind it", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", retry(fresh()+"/inner", app))
+		p.callModern(2, joined.MetaRoots, "scope", retry(fresh()+"/inner", app))
 		p.failed(2, -32602)
 	})
 	t.Run("spent by a tool that may change something", func(t *testing.T) {
 		s := fresh()
-		p.callModern(2, modernMetaRoots, "scope", retry(s, app))
+		p.callModern(2, joined.MetaRoots, "scope", retry(s, app))
 		p.expect(2, "roots app")
-		p.callModern(3, modernMetaRoots, "scope", retry(s, app))
+		p.callModern(3, joined.MetaRoots, "scope", retry(s, app))
 		p.asked(3)
 	})
 	t.Run("not spent by a read", func(t *testing.T) {
-		ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":%%d,"method":"resources/read","params":{"uri":"test://scope"%%s,%s}}`, modernMetaRoots)
-		p.send(ask, 2, "")
+		ask := fmt.Sprintf(`{"jsonrpc":"2.0","id":%%d,"method":"resources/read","params":{"uri":"test://scope"%%s,%s}}`, joined.MetaRoots)
+		p.Send(ask, 2, "")
 		s := p.asked(2)
 		for i := range 2 {
-			p.send(ask, 3+i, retry(s, app))
-			if m := p.recv(); !strings.Contains(m.line, "roots app") {
-				t.Error(m.line)
+			p.Send(ask, 3+i, retry(s, app))
+			if m := p.Recv(); !strings.Contains(m.Line, "roots app") {
+				t.Error(m.Line)
 			}
 		}
 	})
 	t.Run("answer missing", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", fmt.Sprintf(`,"requestState":%q`, fresh()))
+		p.callModern(2, joined.MetaRoots, "scope", fmt.Sprintf(`,"requestState":%q`, fresh()))
 		again := p.asked(2)
-		p.callModern(3, modernMetaRoots, "scope", fmt.Sprintf(`,"requestState":%q`, again))
+		p.callModern(3, joined.MetaRoots, "scope", fmt.Sprintf(`,"requestState":%q`, again))
 		p.refused(3, rootbound.AuthorityUnavailable)
-		p.callModern(4, modernMetaRoots, "scope", retry(again, app))
+		p.callModern(4, joined.MetaRoots, "scope", retry(again, app))
 		p.expect(4, "roots app")
 	})
 	t.Run("answer of another kind", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", fmt.Sprintf(`,"requestState":%q,"inputResponses":{"roots":{"action":"accept"},"other":%s}`, fresh(), app))
+		p.callModern(2, joined.MetaRoots, "scope", fmt.Sprintf(`,"requestState":%q,"inputResponses":{"roots":{"action":"accept"},"other":%s}`, fresh(), app))
 		p.asked(2)
 	})
 	t.Run("answer malformed", func(t *testing.T) {
 		long := `{"roots":[{"uri":"file:///` + strings.Repeat("a", 4<<10) + `"}]}`
 		many := `{"roots":[` + strings.Repeat(`{"uri":"file:///a"},`, 256) + `{"uri":"file:///a"}]}`
 		for _, answer := range []string{`{"roots":[null]}`, `{"roots":[{"name":"x"}]}`, `{"roots":null}`, long, many} {
-			p.callModern(2, modernMetaRoots, "scope", retry(fresh(), answer))
-			m := p.recv()
+			p.callModern(2, joined.MetaRoots, "scope", retry(fresh(), answer))
+			m := p.Recv()
 			if answer == `{"roots":null}` { // the SDK cannot tell its kind and refuses the call itself
-				if m.Error == nil && m.tool(t).StructuredContent.Error.Reason != rootbound.RootsMalformed {
-					t.Error(m.line)
+				if m.Error == nil && replyOf(t, m).StructuredContent.Error.Reason != rootbound.RootsMalformed {
+					t.Error(m.Line)
 				}
 				continue
 			}
-			if r := m.tool(t); r.StructuredContent.Error.Reason != rootbound.RootsMalformed {
-				t.Errorf("%.40s: %s", answer, m.line)
+			if r := replyOf(t, m); r.StructuredContent.Error.Reason != rootbound.RootsMalformed {
+				t.Errorf("%.40s: %s", answer, m.Line)
 			}
 		}
 	})
 	t.Run("empty", func(t *testing.T) {
-		p.callModern(2, modernMetaRoots, "scope", retry(fresh(), `{"roots":[]}`))
+		p.callModern(2, joined.MetaRoots, "scope", retry(fresh(), `{"roots":[]}`))
 		p.refused(2, rootbound.RootsEmpty)
 	})
 	t.Run("roots no longer declared", func(t *testing.T) { // each request declares for itself
-		p.callModern(2, modernMeta, "scope", retry(fresh(), app))
+		p.callModern(2, joined.Meta, "scope", retry(fresh(), app))
 		p.expect(2, "ceiling app lib")
 	})
 	t.Run("key of an earlier life", func(t *testing.T) {
 		other := open(t, Options{}, "app", "lib")
 		q := other.dial()
-		q.callModern(1, modernMetaRoots, "scope", "")
-		p.callModern(2, modernMetaRoots, "scope", retry(q.asked(1), app))
+		q.callModern(1, joined.MetaRoots, "scope", "")
+		p.callModern(2, joined.MetaRoots, "scope", retry(q.asked(1), app))
 		p.asked(2)
 	})
 	t.Run("other authority under one key", func(t *testing.T) {
@@ -147,8 +148,8 @@ func TestRequestStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := open(t, Options{Ring: ring}, "app").dial(), open(t, Options{Ring: ring}, "app").dial()
-		a.callModern(1, modernMetaRoots, "scope", "")
-		b.callModern(2, modernMetaRoots, "scope", retry(a.asked(1), app))
+		a.callModern(1, joined.MetaRoots, "scope", "")
+		b.callModern(2, joined.MetaRoots, "scope", retry(a.asked(1), app))
 		b.failed(2, -32602)
 	})
 }
@@ -158,13 +159,13 @@ func TestRequestStateExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, Options{StateTTL: time.Minute}, "app")
 		p := w.dial()
-		p.callModern(1, modernMetaRoots, "scope", "")
+		p.callModern(1, joined.MetaRoots, "scope", "")
 		old := p.asked(1)
 		time.Sleep(time.Minute) // the bubble's clock
-		p.callModern(2, modernMetaRoots, "scope", retry(old, w.roots("app")))
-		p.callModern(3, modernMetaRoots, "scope", retry(p.asked(2), w.roots("app")))
+		p.callModern(2, joined.MetaRoots, "scope", retry(old, w.roots("app")))
+		p.callModern(3, joined.MetaRoots, "scope", retry(p.asked(2), w.roots("app")))
 		p.expect(3, "roots app")
-		p.w.Close()
+		p.In.Close()
 	})
 }
 
@@ -176,7 +177,7 @@ func TestRequestStateOfSomebodyElse(t *testing.T) {
 	}}, "app")
 	p := w.dial()
 	as := func(name string) string {
-		return strings.Replace(modernMetaRoots, `"_meta":{`, `"_meta":{"test/principal":"`+name+`",`, 1)
+		return strings.Replace(joined.MetaRoots, `"_meta":{`, `"_meta":{"test/principal":"`+name+`",`, 1)
 	}
 	p.callModern(1, as("ann"), "scope", "")
 	s := p.asked(1)
@@ -205,18 +206,18 @@ func TestModernWithoutAsking(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := open(t, c.o, "app").dial()
-			p.callModern(1, modernMetaRoots, "scope", "")
+			p.callModern(1, joined.MetaRoots, "scope", "")
 			p.expect(1, c.want)
 		})
 	}
 	t.Run("require and never", func(t *testing.T) {
 		p := open(t, Options{Mode: authority.Require, NeverAskModern: true}, "app").dial()
-		p.callModern(1, modernMetaRoots, "scope", "")
+		p.callModern(1, joined.MetaRoots, "scope", "")
 		p.refused(1, rootbound.NoScope)
 	})
 	t.Run("client and not declared", func(t *testing.T) {
 		p := open(t, Options{Mode: authority.Client}).dial()
-		p.callModern(1, modernMeta, "scope", "")
+		p.callModern(1, joined.Meta, "scope", "")
 		p.refused(1, rootbound.NoScope)
 	})
 }
@@ -225,8 +226,8 @@ func TestModernWithoutAsking(t *testing.T) {
 func TestAskedAndAnsweredAreJoined(t *testing.T) {
 	w := open(t, Options{}, "app")
 	p := w.dial()
-	p.callModern(1, modernMetaRoots, "scope", "")
-	p.callModern(2, modernMetaRoots, "scope", retry(p.asked(1), w.roots("app", "elsewhere")))
+	p.callModern(1, joined.MetaRoots, "scope", "")
+	p.callModern(2, joined.MetaRoots, "scope", retry(p.asked(1), w.roots("app", "elsewhere")))
 	p.expect(2, "roots app")
 	if _, err := w.log.Await(t.Context(), func(r *decision.Record) bool { return r.Phase == decision.Published }); err != nil {
 		t.Fatal(err)
@@ -269,22 +270,22 @@ func TestInputsOfAnAuthorsTool(t *testing.T) {
 		}, nil
 	})
 	p := w.dial()
-	p.callModern(1, modernMetaRoots, "confirm", "")
-	p.callModern(2, modernMetaRoots, "confirm", retry(p.asked(1), w.roots("app")))
-	m := p.recv()
-	r := m.tool(t)
+	p.callModern(1, joined.MetaRoots, "confirm", "")
+	p.callModern(2, joined.MetaRoots, "confirm", retry(p.asked(1), w.roots("app")))
+	m := p.Recv()
+	r := replyOf(t, m)
 	if r.InputRequests["sure"] == nil || r.InputRequests["roots"] == nil || r.ResultType != "input_required" || strings.Contains(r.RequestState, "app") {
-		t.Fatalf("got %s", m.line)
+		t.Fatalf("got %s", m.Line)
 	}
 	rest := func(state, roots string) string {
 		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{"sure":{"action":"accept"},"roots":%s}`, state, roots)
 	}
-	p.callModern(3, modernMetaRoots, "confirm", rest(r.RequestState+"x", w.roots("app")))
+	p.callModern(3, joined.MetaRoots, "confirm", rest(r.RequestState+"x", w.roots("app")))
 	p.failed(3, -32602)
-	p.callModern(4, modernMetaRoots, "confirm", rest(r.RequestState, w.roots("lib")))
+	p.callModern(4, joined.MetaRoots, "confirm", rest(r.RequestState, w.roots("lib")))
 	p.expect(4, "mine accept roots lib")
-	p.callModern(5, modernMeta, "confirm", "") // roots not declared: nothing of ours in between
-	if r := p.recv().tool(t); r.RequestState != "mine" || r.InputRequests["roots"] != nil {
+	p.callModern(5, joined.Meta, "confirm", "") // roots not declared: nothing of ours in between
+	if r := replyOf(t, p.Recv()); r.RequestState != "mine" || r.InputRequests["roots"] != nil {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
@@ -27,18 +28,18 @@ func TestPipeSurvivesBadLines(t *testing.T) {
 		{"blank", "  \r", ``},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := connect(t, newServer(), func(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
+			p := dial(t, newServer(), func(r io.ReadCloser, w io.WriteCloser) mcp.Transport {
 				return &pipe.Pipe{Reader: r, Writer: w, MaxLine: 4096}
 			})
-			p.send("%s", c.line)
+			p.Send("%s", c.line)
 			if c.want != "" {
-				if got := p.recv().line; got != c.want {
+				if got := p.Recv().Line; got != c.want {
 					t.Errorf("got  %s\nwant %s", got, c.want)
 				}
 			}
-			p.send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}`)
-			if m := p.recv(); string(m.ID) != `"alive"` || m.Error != nil {
-				t.Errorf("after it: %s", m.line)
+			p.Send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}`)
+			if m := p.Recv(); string(m.ID) != `"alive"` || m.Error != nil {
+				t.Errorf("after it: %s", m.Line)
 			}
 		})
 	}
@@ -46,39 +47,39 @@ func TestPipeSurvivesBadLines(t *testing.T) {
 
 // A batch is answered in one line once all its calls are, in the two revisions that have batches.
 func TestPipeBatches(t *testing.T) {
-	p := dial(t, newServer(), true)
-	p.initialize("2025-03-26", `{}`)
-	p.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
+	p := dial(t, newServer(), joined.Pipe)
+	p.Initialize("2025-03-26", `{}`)
+	p.Send(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`)
 	var line string
 	select {
-	case line = <-p.lines:
+	case line = <-p.Lines:
 	case <-t.Context().Done():
 	}
 	if !strings.HasPrefix(line, "[{") || strings.Count(line, `"result":{}`) != 2 {
 		t.Errorf("got %s", line)
 	}
-	p.send(`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
-	if m := p.recv(); m.Error == nil || m.Error.Code != -32600 {
-		t.Errorf("one id twice: %s", m.line)
+	p.Send(`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
+	if m := p.Recv(); m.Error == nil || m.Error.Code != -32600 {
+		t.Errorf("one id twice: %s", m.Line)
 	}
-	q := dial(t, newServer(), true)
-	q.initialize("2025-06-18", `{}`)
-	q.send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
-	if m := q.recv(); m.Error == nil || m.Error.Code != -32600 {
-		t.Errorf("2025-06-18 has no batches: %s", m.line)
+	q := dial(t, newServer(), joined.Pipe)
+	q.Initialize("2025-06-18", `{}`)
+	q.Send(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)
+	if m := q.Recv(); m.Error == nil || m.Error.Code != -32600 {
+		t.Errorf("2025-06-18 has no batches: %s", m.Line)
 	}
 }
 
 // The end of the input ends the session without an error, and Close unblocks a reader that still waits.
 func TestPipeEnds(t *testing.T) {
-	p := dial(t, newServer(), true)
-	p.w.Close()
-	if err := p.ss.Wait(); err != nil {
+	p := dial(t, newServer(), joined.Pipe)
+	p.In.Close()
+	if err := p.Session.Wait(); err != nil {
 		t.Errorf("end of input: %v", err)
 	}
-	q := dial(t, newServer(), true)
-	if err := q.ss.Close(); err != nil {
+	q := dial(t, newServer(), joined.Pipe)
+	if err := q.Session.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	q.ended()
+	q.Ended()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // world is a server with our middleware over a small tree: projects app and lib, and a directory that is neither.
@@ -58,7 +59,7 @@ func open(t *testing.T, o Options, projects ...string) *world {
 	w.register()
 	w.srv.AddReceivingMiddleware(w.scope.Middleware())
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), joined.Patience)
 		defer cancel()
 		if err := w.scope.Close(ctx); err != nil {
 			t.Errorf("closing the scope: %v", err)
@@ -172,67 +173,67 @@ func (w *world) roots(rel ...string) string {
 	return string(b)
 }
 
-func (w *world) dial() *peer { return dial(w.t, w.srv, true) }
+func (w *world) dial() *peer { return dial(w.t, w.srv, joined.Pipe) }
 
 // legacy is a peer that declared roots, with list_changed or without.
 func (w *world) legacy(listChanged bool) *peer {
 	p := w.dial()
-	p.initialize("2025-11-25", fmt.Sprintf(`{"roots":{"listChanged":%t}}`, listChanged))
+	p.Initialize("2025-11-25", fmt.Sprintf(`{"roots":{"listChanged":%t}}`, listChanged))
 	return p
 }
 
 // call sends a legacy tools/call.
 func (p *peer) call(id int, tool string) {
 	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, id, tool)
+	p.Send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}}}`, id, tool)
 }
 
 // callModern sends a tools/call of 2026-07-28; rest follows its arguments.
 func (p *peer) callModern(id int, meta, tool, rest string) {
 	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s,%s}}`, id, tool, rest, meta)
+	p.Send(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{}%s,%s}}`, id, tool, rest, meta)
 }
 
 // expectAsk is the next line, which must be roots/list, and its id.
 func (p *peer) expectAsk() string {
 	p.t.Helper()
-	m := p.recv()
+	m := p.Recv()
 	if m.Method != "roots/list" {
-		p.t.Fatalf("want roots/list, got %s", m.line)
+		p.t.Fatalf("want roots/list, got %s", m.Line)
 	}
 	return string(m.ID)
 }
 
 func (p *peer) answer(ask, result string) {
 	p.t.Helper()
-	p.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, ask, result)
+	p.Send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, ask, result)
 }
 
 // expect is the reply to id, which must say text.
 func (p *peer) expect(id int, text string) {
 	p.t.Helper()
-	m := p.recv()
+	m := p.Recv()
 	if string(m.ID) != fmt.Sprint(id) {
-		p.t.Fatalf("want the reply to %d, got %s", id, m.line)
+		p.t.Fatalf("want the reply to %d, got %s", id, m.Line)
 	}
-	if r := m.tool(p.t); r.IsError || r.text() != text {
-		p.t.Fatalf("want %q, got %s", text, m.line)
+	if r := replyOf(p.t, m); r.IsError || r.text() != text {
+		p.t.Fatalf("want %q, got %s", text, m.Line)
 	}
 }
 
 // refused is the reply to id, which must be a refusal for that reason.
 func (p *peer) refused(id int, why rootbound.Reason) toolReply {
 	p.t.Helper()
-	m := p.recv()
+	m := p.Recv()
 	if string(m.ID) != fmt.Sprint(id) {
-		p.t.Fatalf("want the reply to %d, got %s", id, m.line)
+		p.t.Fatalf("want the reply to %d, got %s", id, m.Line)
 	}
-	r := m.tool(p.t)
+	r := replyOf(p.t, m)
 	if !r.IsError || r.StructuredContent.Error.Reason != why {
-		p.t.Fatalf("want %s, got %s", why, m.line)
+		p.t.Fatalf("want %s, got %s", why, m.Line)
 	}
 	if r.StructuredContent.Content != r.text() || !strings.Contains(r.text(), string(why)) {
-		p.t.Fatalf("text and structured content differ: %s", m.line)
+		p.t.Fatalf("text and structured content differ: %s", m.Line)
 	}
 	return r
 }
@@ -240,19 +241,19 @@ func (p *peer) refused(id int, why rootbound.Reason) toolReply {
 // asked is the reply to id, which must ask for roots, and its state.
 func (p *peer) asked(id int) string {
 	p.t.Helper()
-	m := p.recv()
-	r := m.tool(p.t)
+	m := p.Recv()
+	r := replyOf(p.t, m)
 	if string(m.ID) != fmt.Sprint(id) || r.ResultType != "input_required" || r.RequestState == "" || r.InputRequests["roots"] == nil {
-		p.t.Fatalf("want a question for roots, got %s", m.line)
+		p.t.Fatalf("want a question for roots, got %s", m.Line)
 	}
 	return r.RequestState
 }
 
-func (p *peer) failed(id int, code int64) message {
+func (p *peer) failed(id int, code int64) joined.Message {
 	p.t.Helper()
-	m := p.recv()
+	m := p.Recv()
 	if string(m.ID) != fmt.Sprint(id) || m.Error == nil || m.Error.Code != code {
-		p.t.Fatalf("want error %d to %d, got %s", code, id, m.line)
+		p.t.Fatalf("want error %d to %d, got %s", code, id, m.Line)
 	}
 	return m
 }
@@ -269,7 +270,7 @@ func (w *world) await(word string) {
 		if got != word {
 			w.t.Fatalf("want %s, got %s", word, got)
 		}
-	case <-time.After(patience):
+	case <-time.After(joined.Patience):
 		w.t.Fatalf("%s did not happen", word)
 	}
 }

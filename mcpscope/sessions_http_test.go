@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // byUser names the principal by a header, as a proxy that authenticates would.
@@ -26,7 +27,7 @@ type wire struct {
 // send sends a request of the legacy era and gives the answer, whose body is still open.
 func (w wire) send(method, user, session, body string) *http.Response {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), joined.Patience)
 	w.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, method, w.url, strings.NewReader(body))
 	if err != nil {
@@ -161,7 +162,7 @@ func TestSessionsEndWhatRuns(t *testing.T) {
 		if strings.Contains(got, "waited") {
 			t.Errorf("it ran to its end: %s", got)
 		}
-	case <-time.After(patience):
+	case <-time.After(joined.Patience):
 		t.Error("it still runs")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // What a client's roots callback does to the tree is seen by the call that asked: nothing resolved before the question is
@@ -69,27 +70,27 @@ func TestG11SymlinkSwappedDuringRootsCallback(t *testing.T) {
 				})
 				c.before(t, w.dir)
 				call := `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"read","arguments":{"path":"` + c.path + `"}%s}}`
-				var m message
+				var m joined.Message
 				if era == "legacy" {
 					p := w.legacy(true)
-					p.send(call, 1, "")
+					p.Send(call, 1, "")
 					ask := p.expectAsk()
 					c.swap(t, w.dir)
 					p.answer(ask, w.roots("app"))
-					m = p.recv()
+					m = p.Recv()
 				} else {
 					p := w.dial()
-					p.send(call, 1, ","+modernMetaRoots)
+					p.Send(call, 1, ","+joined.MetaRoots)
 					state := p.asked(1)
 					c.swap(t, w.dir)
-					p.send(call, 2, retry(state, w.roots("app"))+","+modernMetaRoots)
-					m = p.recv()
+					p.Send(call, 2, retry(state, w.roots("app"))+","+joined.MetaRoots)
+					m = p.Recv()
 				}
-				if strings.Contains(m.line, canary) {
-					t.Errorf("bytes from outside: %s", m.line)
+				if strings.Contains(m.Line, canary) {
+					t.Errorf("bytes from outside: %s", m.Line)
 				}
-				if r := m.tool(t); !strings.Contains(r.text(), c.want) {
-					t.Errorf("want %s, got %s", c.want, m.line)
+				if r := replyOf(t, m); !strings.Contains(r.text(), c.want) {
+					t.Errorf("want %s, got %s", c.want, m.Line)
 				}
 			})
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // The traps of go-sdk v1.8.0 that only HTTP has, see traps_test.go. Their counters are the caller's: two handlers behind one
@@ -28,7 +29,7 @@ func post(t *testing.T, ctx context.Context, url, line string) (*http.Response, 
 	return http.DefaultClient.Do(req)
 }
 
-const callWait = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{},` + modernMeta + `}}`
+const callWait = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{},` + joined.Meta + `}}`
 
 // A handler with sessions refuses requests of 2026-07-28. Ours is TestOverHTTP: a second handler without sessions.
 func TestTrapStatefulHandlerRefusesModern(t *testing.T) {

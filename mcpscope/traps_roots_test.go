@@ -16,6 +16,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
@@ -27,16 +28,16 @@ func TestTrapListChangedHandlerBlocksTheSession(t *testing.T) {
 			srv := mcp.NewServer(&mcp.Implementation{Name: "t"}, &mcp.ServerOptions{
 				RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) { <-stay },
 			})
-			p := dial(t, srv, false)
-			p.initialize("2025-11-25", `{"roots":{}}`)
-			p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
-			p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+			p := dial(t, srv, joined.SDK)
+			p.Initialize("2025-11-25", `{"roots":{}}`)
+			p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+			p.Send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 			synctest.Wait()
-			if len(p.lines) != 0 {
-				t.Errorf("answered while the handler blocks: %s", <-p.lines)
+			if len(p.Lines) != 0 {
+				t.Errorf("answered while the handler blocks: %s", <-p.Lines)
 			}
 			close(stay)
-			p.recv()
+			p.Recv()
 		})
 	})
 	t.Run("ours", func(t *testing.T) { // a commit that hangs holds the notification for 250 ms, not longer
@@ -53,10 +54,10 @@ func TestTrapListChangedHandlerBlocksTheSession(t *testing.T) {
 		p.call(1, "hang")
 		p.answer(p.expectAsk(), w.roots("app"))
 		w.await("hanging")
-		p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-		if m := p.recv(); string(m.ID) != "2" {
-			t.Errorf("want the ping's answer while the commit hangs, got %s", m.line)
+		p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+		if m := p.Recv(); string(m.ID) != "2" {
+			t.Errorf("want the ping's answer while the commit hangs, got %s", m.Line)
 		}
 		close(hang)
 		p.expect(1, "hung")
@@ -124,24 +125,24 @@ func TestTrapOddRootsAnswerHasNoRecord(t *testing.T) {
 					return next(ctx, method, req)
 				}
 			})
-			p := dial(t, srv, false)
-			p.callModern(1, modernMetaRoots, "scope", `,"inputResponses":`+c.inputs)
+			p := dial(t, srv, joined.SDK)
+			p.callModern(1, joined.MetaRoots, "scope", `,"inputResponses":`+c.inputs)
 			p.failed(1, -32602)
 		})
 		t.Run("ours "+name, func(t *testing.T) {
 			w := open(t, Options{}, "app")
-			p := connect(t, w.srv, func(r io.ReadCloser, out io.WriteCloser) mcp.Transport {
+			p := dial(t, w.srv, func(r io.ReadCloser, out io.WriteCloser) mcp.Transport {
 				return &pipe.Pipe{Reader: r, Writer: out, Unfit: w.scope.Unfit}
 			})
-			p.callModern(1, modernMetaRoots, "scope", `,"inputResponses":`+c.inputs)
+			p.callModern(1, joined.MetaRoots, "scope", `,"inputResponses":`+c.inputs)
 			m := p.failed(1, -32602)
 			all := w.log.Records()
 			if len(all) != 1 || all[0].Phase != decision.Refused || all[0].Reason != c.why || all[0].RequestID != "1" {
 				t.Errorf("records: %+v", all)
 				return
 			}
-			if !strings.Contains(m.line, all[0].ID) || !strings.Contains(m.line, string(c.why)) || strings.Contains(m.line, "odd") {
-				t.Errorf("got %s", m.line)
+			if !strings.Contains(m.Line, all[0].ID) || !strings.Contains(m.Line, string(c.why)) || strings.Contains(m.Line, "odd") {
+				t.Errorf("got %s", m.Line)
 			}
 		})
 	}
@@ -166,8 +167,8 @@ func TestTrapNullRoots(t *testing.T) {
 				text, err := json.Marshal(res.Roots)
 				return say(string(text)), err
 			})
-			p := dial(t, srv, false)
-			p.initialize("2025-11-25", `{"roots":{}}`)
+			p := dial(t, srv, joined.SDK)
+			p.Initialize("2025-11-25", `{"roots":{}}`)
 			p.call(1, "ask")
 			p.answer(p.expectAsk(), c.answer)
 			p.expect(1, c.sdk)
@@ -190,8 +191,8 @@ func TestTrapEveryCallAsks(t *testing.T) {
 			_, err := req.Session.ListRoots(ctx, nil)
 			return say("asked"), err
 		})
-		p := dial(t, srv, false)
-		p.initialize("2025-11-25", `{"roots":{}}`)
+		p := dial(t, srv, joined.SDK)
+		p.Initialize("2025-11-25", `{"roots":{}}`)
 		for i := range 3 {
 			p.call(i, "ask")
 		}
@@ -208,9 +209,9 @@ func TestTrapEveryCallAsks(t *testing.T) {
 		p.answer(p.expectAsk(), w.roots("app"))
 		seen := map[string]bool{}
 		for range 3 {
-			m := p.recv()
-			if m.tool(t).text() != "ceiling app" && m.tool(t).text() != "roots app" {
-				t.Errorf("got %s", m.line)
+			m := p.Recv()
+			if replyOf(t, m).text() != "ceiling app" && replyOf(t, m).text() != "roots app" {
+				t.Errorf("got %s", m.Line)
 			}
 			seen[string(m.ID)] = true
 		}
@@ -233,8 +234,8 @@ func TestTrapMiddlewareHearsListChanged(t *testing.T) {
 			return next(ctx, method, req)
 		}
 	})
-	p := dial(t, srv, false)
-	p.initialize("2025-11-25", `{"roots":{}}`)
-	p.send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
+	p := dial(t, srv, joined.SDK)
+	p.Initialize("2025-11-25", `{"roots":{}}`)
+	p.Send(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
 	heard.Wait()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 )
 
 // Each trap of go-sdk v1.8.0 that concerns us: the subtest "sdk" pins what the SDK
@@ -31,9 +32,9 @@ func TestTrapUnknownVersionMakesTheSessionModern(t *testing.T) {
 				}
 				return say("done"), nil
 			})
-			p := dial(t, srv, false)
-			if m := p.initialize(version, `{"roots":{}}`); !strings.Contains(m.line, `"protocolVersion":"2025-11-25"`) {
-				t.Errorf("initialize: %s", m.line)
+			p := dial(t, srv, joined.SDK)
+			if m := p.Initialize(version, `{"roots":{}}`); !strings.Contains(m.Line, `"protocolVersion":"2025-11-25"`) {
+				t.Errorf("initialize: %s", m.Line)
 			}
 			p.call(1, "ask")
 			p.expect(1, "done")
@@ -41,8 +42,8 @@ func TestTrapUnknownVersionMakesTheSessionModern(t *testing.T) {
 		t.Run("ours "+version, func(t *testing.T) {
 			w := open(t, Options{}, "app")
 			p := w.dial()
-			if m := p.initialize(version, `{"roots":{}}`); !strings.Contains(m.line, `"protocolVersion":"2025-11-25"`) {
-				t.Errorf("initialize: %s", m.line)
+			if m := p.Initialize(version, `{"roots":{}}`); !strings.Contains(m.Line, `"protocolVersion":"2025-11-25"`) {
+				t.Errorf("initialize: %s", m.Line)
 			}
 			p.call(1, "scope")
 			p.answer(p.expectAsk(), w.roots("app/sub"))
@@ -56,10 +57,10 @@ func TestTrapPanicEndsTheProcess(t *testing.T) {
 	if os.Getenv("MCPSCOPE_PANIC") != "" {
 		srv := newServer()
 		addTool(srv, "boom", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("boom") })
-		p := dial(t, srv, false)
-		p.initialize("2025-11-25", `{}`)
+		p := dial(t, srv, joined.SDK)
+		p.Initialize("2025-11-25", `{}`)
 		p.call(1, "boom")
-		t.Logf("survived: %s", p.recv().line)
+		t.Logf("survived: %s", p.Recv().Line)
 		return
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestTrapPanicEndsTheProcess$")
@@ -85,14 +86,14 @@ func TestTrapCloseWaitsForHandlers(t *testing.T) {
 				}
 				return say("left"), nil
 			})
-			p := dial(t, srv, false)
-			p.initialize("2025-11-25", `{}`)
+			p := dial(t, srv, joined.SDK)
+			p.Initialize("2025-11-25", `{}`)
 			p.call(1, "stay")
 			synctest.Wait()
-			go p.ss.Close()
+			go p.Session.Close()
 			synctest.Wait()
-			if len(p.lines) != 0 {
-				t.Errorf("got %s", <-p.lines)
+			if len(p.Lines) != 0 {
+				t.Errorf("got %s", <-p.Lines)
 			}
 			close(leave)
 			synctest.Wait()
@@ -108,8 +109,8 @@ func TestTrapCloseWaitsForHandlers(t *testing.T) {
 		p.answer(p.expectAsk(), w.roots("app"))
 		w.await("wait")
 		w.scope.CloseSession(w.scope.All()[0].Origin.Session)
-		if m := p.recv(); string(m.ID) != "1" || !m.tool(t).IsError {
-			t.Errorf("got %s", m.line)
+		if m := p.Recv(); string(m.ID) != "1" || !replyOf(t, m).IsError {
+			t.Errorf("got %s", m.Line)
 		}
 		q := w.legacy(true) // and one that waits for roots
 		q.call(2, "scope")
@@ -118,12 +119,12 @@ func TestTrapCloseWaitsForHandlers(t *testing.T) {
 			w.scope.CloseSession(st.Origin.Session)
 		}
 		for {
-			m := q.recv()
+			m := q.Recv()
 			if m.Method == "notifications/cancelled" {
 				continue
 			}
-			if string(m.ID) != "2" || !m.tool(t).IsError {
-				t.Errorf("got %s", m.line)
+			if string(m.ID) != "2" || !replyOf(t, m).IsError {
+				t.Errorf("got %s", m.Line)
 			}
 			break
 		}
@@ -153,7 +154,7 @@ func TestTrapTokenWithoutSubject(t *testing.T) {
 	}
 	serve := func(t *testing.T, srv *mcp.Server) string {
 		verify := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
-			return &auth.TokenInfo{Expiration: now().Add(patience)}, nil
+			return &auth.TokenInfo{Expiration: now().Add(joined.Patience)}, nil
 		}
 		h := httptest.NewServer(auth.RequireBearerToken(verify, nil)(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return srv }, nil)))
 		t.Cleanup(h.Close)
@@ -181,29 +182,29 @@ func TestTrapTokenWithoutSubject(t *testing.T) {
 // One input of unknown shape fails the call in a text that repeats everything that was sent.
 func TestTrapErrorsRepeatTheParameters(t *testing.T) {
 	const secret = "s3cr3t-state"
-	send := func(p *peer) message {
-		p.callModern(1, modernMetaRoots, "scope", `,"requestState":"`+secret+`","inputResponses":{"x":{"odd":1}}`)
+	send := func(p *peer) joined.Message {
+		p.callModern(1, joined.MetaRoots, "scope", `,"requestState":"`+secret+`","inputResponses":{"x":{"odd":1}}`)
 		return p.failed(1, -32602)
 	}
 	t.Run("sdk", func(t *testing.T) {
-		if m := send(dial(t, newServer(), false)); !strings.Contains(m.line, secret) {
-			t.Errorf("the text is scrubbed now: %s", m.line)
+		if m := send(dial(t, newServer(), joined.SDK)); !strings.Contains(m.Line, secret) {
+			t.Errorf("the text is scrubbed now: %s", m.Line)
 		}
 	})
 	t.Run("ours", func(t *testing.T) {
 		w := open(t, Options{}, "app")
-		if m := send(w.dial()); strings.Contains(m.line, secret) || strings.Contains(m.line, "odd") {
-			t.Errorf("got %s", m.line)
+		if m := send(w.dial()); strings.Contains(m.Line, secret) || strings.Contains(m.Line, "odd") {
+			t.Errorf("got %s", m.Line)
 		}
 	})
 }
 
 // A line that is not JSON ends the session. Ours is TestPipeSurvivesBadLines.
 func TestTrapBadLineEndsTheSession(t *testing.T) {
-	p := dial(t, newServer(), false)
-	p.send(`hello`)
-	p.ended()
-	if err := p.ss.Wait(); err == nil {
+	p := dial(t, newServer(), joined.SDK)
+	p.Send(`hello`)
+	p.Ended()
+	if err := p.Session.Wait(); err == nil {
 		t.Error("no error")
 	}
 }
@@ -211,14 +212,14 @@ func TestTrapBadLineEndsTheSession(t *testing.T) {
 // A pipe that began with a modern request cannot be initialised any more, yet serves legacy requests.
 func TestTrapModernThenLegacy(t *testing.T) {
 	begin := func(p *peer) {
-		p.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, modernMeta)
-		p.recv()
-		p.send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`)
+		p.Send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%s}}`, joined.Meta)
+		p.Recv()
+		p.Send(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`)
 	}
 	t.Run("sdk", func(t *testing.T) {
 		srv := newServer()
 		addTool(srv, "scope", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return say("served"), nil })
-		p := dial(t, srv, false)
+		p := dial(t, srv, joined.SDK)
 		begin(p)
 		p.failed(2, 0)
 		p.call(3, "scope")
@@ -243,9 +244,9 @@ func TestTrapModernCallOnALegacyPipe(t *testing.T) {
 		}
 		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
 	})
-	p := dial(t, srv, false)
-	p.initialize("2025-11-25", `{"roots":{}}`)
-	p.callModern(1, modernMetaRoots, "ask", "")
+	p := dial(t, srv, joined.SDK)
+	p.Initialize("2025-11-25", `{"roots":{}}`)
+	p.callModern(1, joined.MetaRoots, "ask", "")
 	p.answer(p.expectAsk(), `{"roots":[]}`)
 	p.expect(1, "answered")
 }
@@ -254,12 +255,12 @@ func TestTrapModernCallOnALegacyPipe(t *testing.T) {
 func TestTrapOddCapabilities(t *testing.T) {
 	w := open(t, Options{}, "app")
 	p := w.dial()
-	p.initialize("2025-11-25", `{"roots":null}`)
+	p.Initialize("2025-11-25", `{"roots":null}`)
 	p.call(1, "scope")
 	p.expect(1, "ceiling app")
 	for _, odd := range []string{`true`, `[]`, `{"listChanged":"yes"}`} {
 		q := w.dial()
-		q.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":%s},"clientInfo":{"name":"c","version":"1"}}}`, odd)
+		q.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":%s},"clientInfo":{"name":"c","version":"1"}}}`, odd)
 		q.failed(1, -32602)
 		q.call(2, "scope")
 		q.failed(2, -32600)
@@ -278,10 +279,10 @@ func TestTrapResultTypeOfAMiddleware(t *testing.T) {
 				return next(ctx, method, req)
 			}
 		})
-		p := dial(t, srv, false)
-		p.callModern(1, modernMetaRoots, "scope", "")
-		if m := p.recv(); strings.Contains(m.line, "resultType") {
-			t.Errorf("resultType is set now: %s", m.line)
+		p := dial(t, srv, joined.SDK)
+		p.callModern(1, joined.MetaRoots, "scope", "")
+		if m := p.Recv(); strings.Contains(m.Line, "resultType") {
+			t.Errorf("resultType is set now: %s", m.Line)
 		}
 	})
 	t.Run("ours", func(t *testing.T) {
@@ -290,11 +291,11 @@ func TestTrapResultTypeOfAMiddleware(t *testing.T) {
 			{"tools/call", `"name":"scope","arguments":{}`}, {"resources/read", `"uri":"test://scope"`}, {"prompts/get", `"name":"scope"`},
 		} {
 			p := w.dial()
-			p.send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, c.method, c.params, modernMetaRoots)
+			p.Send(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,%s}}`, c.method, c.params, joined.MetaRoots)
 			p.asked(1)
 		}
 		p := w.dial()
-		p.callModern(1, modernMeta, "os", "")
+		p.callModern(1, joined.Meta, "os", "")
 		if r := p.refused(1, rootbound.IOError); r.ResultType != "complete" {
 			t.Errorf("a refusal has resultType %q", r.ResultType)
 		}

@@ -56,9 +56,9 @@ func converse(t *testing.T, options, wire string) {
 			for name, value := range bound {
 				rest = strings.ReplaceAll(rest, "$"+name, value)
 			}
-			p.send("%s", rest)
+			p.Send("%s", rest)
 		case "<-":
-			got := p.recv().line
+			got := p.Recv().Line
 			var want, have any
 			if err := json.Unmarshal([]byte(rest), &want); err != nil {
 				t.Fatalf("%s: %v", at, err)
@@ -85,9 +85,9 @@ func converse(t *testing.T, options, wire string) {
 			t.Fatalf("%s: %q", at, line)
 		}
 	}
-	p.w.Close()
+	p.In.Close()
 	for {
-		line, ok := <-p.lines
+		line, ok := <-p.Lines
 		if !ok {
 			break
 		}

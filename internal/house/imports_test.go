@@ -58,7 +58,7 @@ var proving = map[string][]string{
 	"internal/house":        {},
 	"internal/rawmcp":       {},
 	"internal/rig":          {},
-	"internal/rig/joined":   {},
+	"internal/rig/joined":   {"mcpscope/pipe"},
 	"internal/storm":        {},
 	"tools/...":             {"internal/rig"},
 }

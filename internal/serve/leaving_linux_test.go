@@ -1,11 +1,9 @@
 package serve
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,63 +12,35 @@ import (
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 	"github.com/rootbound/rootbound/mcpscope"
-	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
-// talker is a client that speaks lines, one at a time.
+// talker is a peer that numbers what it asks.
 type talker struct {
+	*joined.Peer
 	t      *testing.T
-	in     io.WriteCloser
-	lines  chan string
 	modern bool
 	id     int
 }
 
 func talk(t *testing.T, s *Service, modern bool) *talker {
 	t.Helper()
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	c := &talker{t: t, in: inW, lines: make(chan string, 1<<16), modern: modern}
-	ss, err := s.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		defer close(c.lines)
-		for r := bufio.NewReader(outR); ; {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return
-			}
-			c.lines <- line
-		}
-	})
-	t.Cleanup(func() { inW.Close(); _ = ss.Close(); outR.Close(); reading.Wait() })
+	c := &talker{Peer: joined.Dial(t, s.Connect, joined.Pipe), t: t, modern: modern}
 	if !modern {
-		c.ask("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}`)
-		c.until(c.id, nil)
-		c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+		c.Initialize("2025-11-25", `{}`)
 	}
 	return c
-}
-
-func (c *talker) send(line string) {
-	c.t.Helper()
-	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		c.t.Fatal(err)
-	}
 }
 
 func (c *talker) ask(method, params string) int {
 	c.t.Helper()
 	c.id++
 	if c.modern {
-		params += `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+		params += "," + joined.Meta
 	}
-	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.id, method, params))
+	c.Send(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`, c.id, method, params)
 	return c.id
 }
 
@@ -80,7 +50,7 @@ func (c *talker) subscribe(uris ...string) {
 	if c.modern {
 		list, _ := json.Marshal(uris)
 		c.ask("subscriptions/listen", fmt.Sprintf(`"notifications":{"resourceSubscriptions":%s}`, list))
-		for line := range c.lines {
+		for line := range c.Lines {
 			if strings.Contains(line, "notifications/subscriptions/acknowledged") {
 				for _, uri := range uris {
 					if !strings.Contains(line, uri) {
@@ -101,7 +71,7 @@ func (c *talker) subscribe(uris ...string) {
 // until is the answer to a request; what comes before it is shown to see.
 func (c *talker) until(id int, see func(line string)) string {
 	c.t.Helper()
-	for line := range c.lines {
+	for line := range c.Lines {
 		var m struct {
 			ID     any
 			Method string

@@ -1,17 +1,14 @@
 package serve_test
 
 import (
-	"bufio"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
@@ -37,21 +34,13 @@ func TestSessionsOfThePages(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer service.Close(t.Context())
-			in, send := io.Pipe()
-			receive, out := io.Pipe()
-			defer send.Close()
-			defer receive.Close() // before the service: it may have more to tell
-			if _, err := service.Connect(t.Context(), &mcp.IOTransport{Reader: in, Writer: out}); err != nil {
-				t.Fatal(err)
-			}
-			lines, got, last := bufio.NewReader(receive), 0, ""
+			p, got, last := joined.Dial(t, service.Connect, joined.SDK), 0, ""
+			defer p.In.Close() // before the service
 			for line := range strings.Lines(session) {
 				line = strings.TrimSuffix(line, "\n")
 				switch {
 				case strings.HasPrefix(line, "    > "):
-					if _, err := io.WriteString(send, line[6:]+"\n"); err != nil {
-						t.Fatal(err)
-					}
+					p.Send("%s", line[6:])
 				case line == "    $ echo more >> a.txt":
 					f, err := os.OpenFile(dir+"/a.txt", os.O_APPEND|os.O_WRONLY, 0)
 					if err != nil {
@@ -64,16 +53,13 @@ func TestSessionsOfThePages(t *testing.T) {
 						t.Fatal(err)
 					}
 				case strings.HasPrefix(line, "    < "):
-					reply, err := lines.ReadString('\n')
-					for err == nil && reply == last { // one change may be told twice
-						reply, err = lines.ReadString('\n')
-					}
-					if err != nil {
-						t.Fatal(err)
+					reply := p.Recv().Line
+					for reply == last { // one change may be told twice
+						reply = p.Recv().Line
 					}
 					last = reply
 					want := strings.ReplaceAll(regexp.QuoteMeta(line[6:]), "…", ".*")
-					if !regexp.MustCompile("^" + want + "\n$").MatchString(reply) {
+					if !regexp.MustCompile("^" + want + "$").MatchString(reply) {
 						t.Errorf("came %s, the page says %s", reply, line[6:])
 					}
 					got++

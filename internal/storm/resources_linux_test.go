@@ -1,7 +1,6 @@
 package storm
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,19 +14,18 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
-	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // listener is a client that speaks lines, asks for resources without waiting for what comes, and looks at every line that
 // comes for what is outside.
 type listener struct {
-	t       *testing.T
-	w       *World
-	in      io.WriteCloser
+	t *testing.T
+	w *World
+	*joined.Peer
 	modern  bool
-	mu      sync.Mutex // of in
 	id      atomic.Int64
 	open    chan struct{} // requests without an answer
 	told    func()        // after each line that comes
@@ -38,48 +36,31 @@ type listener struct {
 	leaks   atomic.Int64
 }
 
-const modernMeta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"storm","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
-
 func listening(t *testing.T, w *World, s *serve.Service, modern bool, told func()) *listener {
 	t.Helper()
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	l := &listener{t: t, w: w, in: inW, modern: modern, open: make(chan struct{}, 32), told: told}
-	ss, err := s.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW})
-	if err != nil {
-		t.Fatal(err)
+	l := &listener{t: t, w: w, Peer: joined.Dial(t, s.Connect, joined.Pipe), modern: modern, open: make(chan struct{}, 32), told: told}
+	if !modern {
+		l.Initialize("2025-11-25", `{}`)
 	}
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		r := bufio.NewReaderSize(outR, 1<<20)
-		for {
-			line, err := r.ReadString('\n')
-			if err != nil {
-				return
-			}
+		for line := range l.Lines {
 			l.heard(line)
 			l.told()
 		}
 	})
-	t.Cleanup(func() { inW.Close(); _ = ss.Close(); outR.Close(); reading.Wait() })
-	if !modern {
-		l.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"storm","version":"1"}}}`)
-		l.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	}
+	t.Cleanup(func() { l.In.Close(); _ = l.Session.Close(); reading.Wait() })
 	return l
 }
 
-func (l *listener) send(line string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_, _ = io.WriteString(l.in, line+"\n")
-}
+// send may fail when the storm is over.
+func (l *listener) send(line string) { _, _ = io.WriteString(l.In, line+"\n") }
 
 func (l *listener) ask(method, params string) (id int64) {
 	id = l.id.Add(1)
 	meta := ""
 	if l.modern {
-		meta = modernMeta
+		meta = "," + joined.Meta
 	}
 	l.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`, id, method, params, meta))
 	return id

@@ -28,14 +28,14 @@ func TestDeletedAndMadeAgain(t *testing.T) {
 				w.eventually("back", func() bool { return w.missing() == 0 })
 			}
 			for told := false; !told; { // the end, the beginning and what was in it may be told each for itself
-				got := p.recv()
+				got := p.Recv()
 				if got.Method != "notifications/resources/updated" {
-					t.Fatalf("got %s", got.line)
+					t.Fatalf("got %s", got.Line)
 				}
 				told = m == 0 || got.Params.URI == of("app", file)
 			}
 		}
-		p.w.Close()
+		p.In.Close()
 		w.eventually("gone", func() bool { n, _ := w.hub.Count(); return n == 0 })
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -35,13 +36,13 @@ func (w *world) serve(stateless bool) string {
 type event struct {
 	t    *testing.T
 	body io.ReadCloser
-	in   chan message // closed at the end
+	in   chan joined.Message // closed at the end
 }
 
 // post sends a request of 2026-07-28 and reads its answer.
 func (w *world) post(url, user, method string, id int, params string) *event {
 	w.t.Helper()
-	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,%s}}`, id, method, params, metaPlain)
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,%s}}`, id, method, params, joined.Meta)
 	req, err := http.NewRequestWithContext(context.Background(), "POST", url, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
@@ -58,16 +59,16 @@ func (w *world) post(url, user, method string, id int, params string) *event {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	e := &event{w.t, res.Body, make(chan message, 64)}
+	e := &event{w.t, res.Body, make(chan joined.Message, 64)}
 	go func() {
 		defer close(e.in)
 		r := bufio.NewReader(res.Body)
 		for {
 			line, err := r.ReadString('\n')
 			if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok && data != "" {
-				e.in <- parse(w.t, data)
+				e.in <- joined.Parse(w.t, data)
 			} else if strings.HasPrefix(line, "{") {
-				e.in <- parse(w.t, strings.TrimSpace(line))
+				e.in <- joined.Parse(w.t, strings.TrimSpace(line))
 			}
 			if err != nil {
 				return
@@ -78,7 +79,7 @@ func (w *world) post(url, user, method string, id int, params string) *event {
 	return e
 }
 
-func (e *event) next() message {
+func (e *event) next() joined.Message {
 	e.t.Helper()
 	select {
 	case m, ok := <-e.in:
@@ -86,16 +87,16 @@ func (e *event) next() message {
 			e.t.Fatal("the stream ended")
 		}
 		return m
-	case <-time.After(patience):
+	case <-time.After(joined.Patience):
 		e.t.Fatal("nothing came")
 	}
-	return message{}
+	return joined.Message{}
 }
 
 func (e *event) notified(method, uri string, id any) {
 	e.t.Helper()
 	if m := e.next(); m.Method != method || m.Params.URI != uri || m.Params.Meta[mcp.MetaKeySubscriptionID] != id {
-		e.t.Fatalf("want %s %s (%v), got %s", method, uri, id, m.line)
+		e.t.Fatalf("want %s %s (%v), got %s", method, uri, id, m.Line)
 	}
 }
 
@@ -121,7 +122,7 @@ func TestListensOverHTTP(t *testing.T) {
 	// What is taken from one principal is told to the other.
 	w.scope.Revoke(mcpscope.Who{Principal: "ann"}, "app")
 	if m := a.next(); string(m.ID) != "7" || m.Error != nil {
-		t.Fatalf("not the result: %s", m.line)
+		t.Fatalf("not the result: %s", m.Line)
 	}
 	c.notified("notifications/resources/list_changed", "", 8.0)
 	if n := w.say("app/a.txt", "", false); n != 1 {
@@ -135,18 +136,18 @@ func TestListensOverHTTP(t *testing.T) {
 	w.watched()
 	w.eventually("its listen is gone", func() bool { n, _ := w.hub.Count(); return n == 1 })
 	d := listen("ben", 9, uris(of("lib", ".")))
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), joined.Patience)
 	defer cancel()
 	if err := w.hub.Close(ctx); err != nil { // the server leaves
 		t.Fatal(err)
 	}
 	for id, e := range map[string]*event{"8": c, "9": d} {
-		if m := e.next(); string(m.ID) != id || m.Error != nil || !strings.Contains(m.line, `"resultType":"complete"`) {
-			t.Errorf("not the result: %s", m.line)
+		if m := e.next(); string(m.ID) != id || m.Error != nil || !strings.Contains(m.Line, `"resultType":"complete"`) {
+			t.Errorf("not the result: %s", m.Line)
 		}
 	}
 	if m := w.post(url, "ann", "subscriptions/listen", 10, `"notifications":{"toolsListChanged":true}`).next(); m.Error == nil {
-		t.Errorf("served after the end: %s", m.line)
+		t.Errorf("served after the end: %s", m.Line)
 	}
 }
 

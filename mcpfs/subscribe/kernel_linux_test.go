@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/watch"
 )
@@ -61,7 +62,7 @@ func TestKernelLimitsReachClients(t *testing.T) {
 	limit("instances", 0)
 	p.subscribe(2, of("app", "a.txt"))
 	p.failed(2, -32602, "fs.inotify.max_user_instances")
-	q.listen(2, metaPlain, uris(of("app", "a.txt")))
+	q.listen(2, joined.Meta, uris(of("app", "a.txt")))
 	q.failed(2, -32602, "fs.inotify.max_user_instances")
 	limit("instances", 10)
 
@@ -79,14 +80,14 @@ func TestKernelLimitsReachClients(t *testing.T) {
 	used := kernelWatches(t)
 	for n := range 3 { // again and again: nothing is left of what was refused
 		p.refusedFor(10+n, "fs.inotify.max_user_watches", func(id int) { p.subscribe(id, of("app", "big")) })
-		q.refusedFor(10+n, "fs.inotify.max_user_watches", func(id int) { q.listen(id, metaPlain, uris(of("app", "big"))) })
+		q.refusedFor(10+n, "fs.inotify.max_user_watches", func(id int) { q.listen(id, joined.Meta, uris(of("app", "big"))) })
 	}
 	w.eventually("what was refused is given back", func() bool { return kernelWatches(t) <= used })
 
 	// Watches are free again.
 	limit("watches", 100)
 	p.begun(20, of("app", "big"))
-	q.listen(20, metaPlain, uris(of("app", "big")))
+	q.listen(20, joined.Meta, uris(of("app", "big")))
 	q.until("notifications/subscriptions/acknowledged", "")
 	w.write("app/big/7/f", "changed")
 	p.until("notifications/resources/updated", of("app", "big/7/f"))
@@ -99,7 +100,7 @@ func TestKernelLimitsReachClients(t *testing.T) {
 	p.until("notifications/resources/list_changed", "")
 	q.untilEnd(20)
 	w.eventually("what was watched is given back", func() bool { return kernelWatches(t) <= used })
-	p.send(`{"jsonrpc":"2.0","id":30,"method":"resources/unsubscribe","params":{"uri":%q}}`, of("app", "big"))
+	p.Send(`{"jsonrpc":"2.0","id":30,"method":"resources/unsubscribe","params":{"uri":%q}}`, of("app", "big"))
 	p.untilEnd(30)
 	w.remove("app/big")
 	p.begun(31, of("app", "sub")) // by others it goes on
@@ -114,7 +115,7 @@ func (p *peer) refusedFor(id int, why string, ask func(id int)) {
 	p.t.Helper()
 	ask(id)
 	if m := p.untilEnd(id); m.Error == nil || !strings.Contains(m.Error.Message, why) {
-		p.t.Errorf("got %s", m.line)
+		p.t.Errorf("got %s", m.Line)
 	}
 }
 
@@ -123,15 +124,15 @@ func (p *peer) begun(id int, uri string) {
 	p.t.Helper()
 	p.subscribe(id, uri)
 	if m := p.untilEnd(id); m.Error != nil {
-		p.t.Fatalf("got %s", m.line)
+		p.t.Fatalf("got %s", m.Line)
 	}
 }
 
 // untilEnd passes over notifications until the answer to id.
-func (p *peer) untilEnd(id int) message {
+func (p *peer) untilEnd(id int) joined.Message {
 	p.t.Helper()
 	for {
-		if m := p.recv(); string(m.ID) == fmt.Sprint(id) {
+		if m := p.Recv(); string(m.ID) == fmt.Sprint(id) {
 			return m
 		}
 	}
@@ -141,10 +142,10 @@ func (p *peer) untilEnd(id int) message {
 func (p *peer) until(method, uri string) {
 	p.t.Helper()
 	for {
-		if m := p.recv(); m.Method == method && m.Params.URI == uri {
+		if m := p.Recv(); m.Method == method && m.Params.URI == uri {
 			return
 		} else if m.ID != nil {
-			p.t.Fatalf("want %s %s, got %s", method, uri, m.line)
+			p.t.Fatalf("want %s %s, got %s", method, uri, m.Line)
 		}
 	}
 }

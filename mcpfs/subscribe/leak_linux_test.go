@@ -29,7 +29,7 @@ func TestNothingStays(t *testing.T) {
 	listener := w.dial()
 	listener.listening(1, `{"toolsListChanged":true}`)
 	one := w.legacy("app")
-	one.w.Close()
+	one.In.Close()
 	w.eventually("the first session is gone", func() bool { n, _ := w.hub.Count(); return n == 2 })
 	fds, goroutines := 0, 0
 	round := func() {
@@ -52,8 +52,8 @@ func TestNothingStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		q.cancel(3)
-		p.w.Close()
-		q.w.Close()
+		p.In.Close()
+		q.In.Close()
 		w.eventually("the sessions are gone", func() bool { n, _ := w.hub.Count(); return n == 2 })
 	}
 	round()

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/watch"
 )
@@ -79,9 +80,9 @@ func many(t *testing.T, modern bool, each, streams int) {
 	for n := range streams {
 		if modern {
 			filter := strings.TrimSuffix(uris(all...), "}") + `,"resourcesListChanged":true}`
-			peers[0].listen(100+n, metaPlain, filter)
-			if m := peers[0].recv(); m.Method != "notifications/subscriptions/acknowledged" || !strings.Contains(m.line, all[each-1]) {
-				t.Fatalf("not acknowledged: %.300s", m.line)
+			peers[0].listen(100+n, joined.Meta, filter)
+			if m := peers[0].Recv(); m.Method != "notifications/subscriptions/acknowledged" || !strings.Contains(m.Line, all[each-1]) {
+				t.Fatalf("not acknowledged: %.300s", m.Line)
 			}
 			continue
 		}
@@ -102,9 +103,9 @@ func many(t *testing.T, modern bool, each, streams int) {
 
 	// One more is refused, with what to do.
 	if modern {
-		peers[0].listen(1, metaPlain, uris(extra))
+		peers[0].listen(1, joined.Meta, uris(extra))
 		peers[0].failed(1, -32602, "End one of them")
-		peers[0].listen(1, metaPlain, uris(append(all, extra)...))
+		peers[0].listen(1, joined.Meta, uris(append(all, extra)...))
 		peers[0].failed(1, -32602, "subscribe to a directory")
 	} else {
 		for _, p := range peers {
@@ -122,9 +123,9 @@ func many(t *testing.T, modern bool, each, streams int) {
 		told := map[string]bool{}
 		for _, p := range peers {
 			for mine := 0; mine < streams/len(peers); {
-				m := p.recv()
+				m := p.Recv()
 				if m.Method != "notifications/resources/updated" || !written[m.Params.URI] {
-					t.Fatalf("got %.300s", m.line)
+					t.Fatalf("got %.300s", m.Line)
 				}
 				if m.Params.URI != of("app", name) {
 					continue
@@ -142,11 +143,11 @@ func many(t *testing.T, modern bool, each, streams int) {
 		t.Helper()
 		for _, p := range peers {
 			for n := 0; n < streams/len(peers); {
-				switch m := p.recv(); {
+				switch m := p.Recv(); {
 				case m.Method == "notifications/resources/list_changed":
 					n++
 				case !written[m.Params.URI]:
-					t.Fatalf("got %.300s", m.line)
+					t.Fatalf("got %.300s", m.Line)
 				}
 			}
 		}

@@ -24,7 +24,7 @@ type heard struct {
 
 func (h *heard) next(want string) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), joined.Patience)
 	defer cancel()
 	select {
 	case got := <-h.ch:
@@ -202,7 +202,7 @@ func TestSwitchKeepsWhatIsInside(t *testing.T) {
 	if err := w.ceiling.Replace(ps); err != nil {
 		t.Fatal(err)
 	}
-	p.send(`{"jsonrpc":"2.0","id":22,"method":"tools/call","params":{"name":"read","arguments":{"project":"app","path":"sub"}}}`)
+	p.Send(`{"jsonrpc":"2.0","id":22,"method":"tools/call","params":{"name":"read","arguments":{"project":"app","path":"sub"}}}`)
 	p.answer(w.roots("app/sub"))
 	p.answeredAndListed(22)
 	w.watched("app/sub")
@@ -253,8 +253,8 @@ func TestRevocation(t *testing.T) {
 	w.say("lib", "l.txt", false)
 	p.silent(5)
 	w.scope.Unrevoke(mcpscope.Who{})
-	if m := p.recv(); m.Method != "notifications/resources/list_changed" {
-		t.Fatalf("got %s", m.line)
+	if m := p.Recv(); m.Method != "notifications/resources/list_changed" {
+		t.Fatalf("got %s", m.Line)
 	}
 	p.updated(of("lib", "l.txt"), nil)
 	q.updated(of("lib", "l.txt"), 2.0)
@@ -265,11 +265,11 @@ func (p *peer) answeredAndListed(id int) {
 	p.t.Helper()
 	var answered, listed bool
 	for !answered || !listed {
-		m := p.recv()
+		m := p.Recv()
 		answered = answered || string(m.ID) == itoa(id)
 		listed = listed || m.Method == "notifications/resources/list_changed"
 		if m.Method != "" && m.Method != "notifications/resources/list_changed" {
-			p.t.Fatalf("got %s", m.line)
+			p.t.Fatalf("got %s", m.Line)
 		}
 	}
 }
@@ -286,14 +286,14 @@ func TestSubscribingWhileTheGenerationEnds(t *testing.T) {
 	}
 	p.subscribe(2, of("app", "a.txt"))
 	for refused, listed := false, false; !refused || !listed; { // in any order
-		m := p.recv()
+		m := p.Recv()
 		switch {
 		case m.Method == "notifications/resources/list_changed":
 			listed = true
 		case string(m.ID) == "2" && m.Error != nil && strings.Contains(m.Error.Message, "generation_stale"):
 			refused = true
 		default:
-			t.Fatalf("got %s", m.line)
+			t.Fatalf("got %s", m.Line)
 		}
 	}
 	w.watched()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -34,32 +35,32 @@ func addTool(srv *mcp.Server, name string) {
 func TestTrapAListenEndsAnother(t *testing.T) {
 	t.Run("sdk", func(t *testing.T) {
 		srv := bare()
-		p := dial(t, srv, false)
+		p := dial(t, srv, joined.SDK)
 		p.listening(1, `{"toolsListChanged":true}`)
 		p.listening(2, `{"toolsListChanged":true}`)
 		p.cancel(2)
 		p.ok(2)
 		addTool(srv, "one")
 		// The SDK tells legacy sessions after the same delay: when this one has heard, all have.
-		q := dial(t, srv, false)
-		q.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
-		q.recv()
+		q := dial(t, srv, joined.SDK)
+		q.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+		q.Recv()
 		addTool(srv, "two")
-		for m := q.recv(); m.Method != "notifications/tools/list_changed"; m = q.recv() {
+		for m := q.Recv(); m.Method != "notifications/tools/list_changed"; m = q.Recv() {
 		}
-		p.listen(3, metaPlain, `{}`)
+		p.listen(3, joined.Meta, `{}`)
 		p.acknowledged(3.0, `{}`) // before anything else
 	})
 	t.Run("sdk updates", func(t *testing.T) {
 		srv := bare()
-		p := dial(t, srv, false)
+		p := dial(t, srv, joined.SDK)
 		p.listening(1, uris("test://x"))
 		p.listening(2, uris("test://x"))
 		if err := srv.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: "test://x"}); err != nil {
 			t.Fatal(err)
 		}
 		p.updated("test://x", 2.0)
-		p.listen(3, metaPlain, `{}`)
+		p.listen(3, joined.Meta, `{}`)
 		p.acknowledged(3.0, `{}`)
 	})
 	t.Run("ours", func(t *testing.T) {
@@ -82,9 +83,9 @@ func TestTrapAnUpdateReachesEverySubscriber(t *testing.T) {
 		srv := bare()
 		var peers []*peer
 		for range 2 {
-			p := dial(t, srv, false)
-			p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
-			p.recv()
+			p := dial(t, srv, joined.SDK)
+			p.Send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
+			p.Recv()
 			p.subscribed(2, "test://x")
 			peers = append(peers, p)
 		}
@@ -120,14 +121,14 @@ func TestWhatTheSDKTellsTheTap(t *testing.T) {
 		t.Errorf("our own session is initialized: %v", err)
 	}
 	for ss := range w.srv.Sessions() {
-		if ss != w.hub.tap.session && ss != p.ss {
+		if ss != w.hub.tap.session && ss != p.Session {
 			t.Error("a session more")
 		}
 	}
 	w.changeTools()
-	m := p.recv()
-	if m.Method != "notifications/tools/list_changed" || strings.Count(m.line, "subscriptionId") != 1 {
-		t.Errorf("got %s", m.line)
+	m := p.Recv()
+	if m.Method != "notifications/tools/list_changed" || strings.Count(m.Line, "subscriptionId") != 1 {
+		t.Errorf("got %s", m.Line)
 	}
 	if err := w.hub.tap.session.Ping(context.Background(), nil); err != nil { // keep-alive must not end it
 		t.Error(err)

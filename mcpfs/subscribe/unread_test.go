@@ -2,7 +2,6 @@ package subscribe
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -10,8 +9,8 @@ import (
 	"time"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
-	"github.com/rootbound/rootbound/mcpscope/pipe"
 )
 
 // deaf is a peer that reads only when it is asked to.
@@ -23,26 +22,20 @@ type deaf struct {
 
 func (w *world) deaf() *deaf {
 	w.t.Helper()
-	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
-	ss, err := w.srv.Connect(context.Background(), &pipe.Pipe{Reader: inR, Writer: outW}, nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { inW.Close(); outR.Close() })
-	return &deaf{&peer{t: w.t, w: inW, ss: ss}, outR, bufio.NewReaderSize(outR, 1<<20)}
+	in, out, ss := joined.Ends(w.t, joined.Bare(w.srv), joined.Pipe)
+	return &deaf{&peer{&joined.Peer{TB: w.t, In: in, Session: ss}, w.t}, out, bufio.NewReaderSize(out, 1<<20)}
 }
 
 // line reads one line.
-func (d *deaf) line() message {
+func (d *deaf) line() joined.Message {
 	d.t.Helper()
-	late := time.AfterFunc(patience, func() { d.out.CloseWithError(fmt.Errorf("nothing came")) })
+	late := time.AfterFunc(joined.Patience, func() { d.out.CloseWithError(fmt.Errorf("nothing came")) })
 	defer late.Stop()
 	l, err := d.r.ReadString('\n')
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return parse(d.t, strings.TrimSpace(l))
+	return joined.Parse(d.t, strings.TrimSpace(l))
 }
 
 // waiting is what waits to be told in a stream: subscriptions, and the bytes of their paths as they are, not as they are counted.
@@ -81,9 +74,9 @@ func TestUnreadStreamIsBounded(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("%03d%s", i, strings.Repeat("x", length)) }
 	w.write("app/d0/"+name(0), "1")
 	d, other := w.deaf(), w.dial()
-	d.listen(1, metaPlain, uris(all...))
+	d.listen(1, joined.Meta, uris(all...))
 	if m := d.line(); m.Method != "notifications/subscriptions/acknowledged" {
-		t.Fatalf("got %s", m.line)
+		t.Fatalf("got %s", m.Line)
 	}
 	st := w.only()
 	w.say("app/d0", name(0), false)
@@ -111,7 +104,7 @@ func TestUnreadStreamIsBounded(t *testing.T) {
 	for len(told) < dirs {
 		m := d.line()
 		if m.Method != "notifications/resources/updated" {
-			t.Fatalf("got %s", m.line)
+			t.Fatalf("got %s", m.Line)
 		}
 		for _, uri := range all {
 			if m.Params.URI == uri || strings.HasPrefix(m.Params.URI, uri+"/") {
@@ -132,7 +125,7 @@ func (st *stream) accounted() int {
 func TestUnreadSubscribingAndUnsubscribing(t *testing.T) {
 	w := newWorld(t, mcpscope.Options{}, Options{})
 	d := w.deaf()
-	d.listen(1, metaPlain, uris(of("app", "sub"), of("app", "a.txt")))
+	d.listen(1, joined.Meta, uris(of("app", "sub"), of("app", "a.txt")))
 	d.line()
 	st := w.only()
 	w.say("app/sub", "", false)
@@ -153,7 +146,7 @@ func TestUnreadSubscribingAndUnsubscribing(t *testing.T) {
 	}
 	d.line()
 	if m := d.line(); m.Params.URI != of("app", "a.txt") {
-		t.Errorf("got %s", m.line)
+		t.Errorf("got %s", m.Line)
 	}
 }
 
@@ -167,7 +160,7 @@ func TestSwitchWithManyUnreadStreams(t *testing.T) {
 	var all []*deaf
 	for range clients {
 		d := w.deaf()
-		d.listen(1, metaPlain, `{"resourceSubscriptions":["rootbound://app/sub"],"resourcesListChanged":true}`)
+		d.listen(1, joined.Meta, `{"resourceSubscriptions":["rootbound://app/sub"],"resourcesListChanged":true}`)
 		d.line()
 		all = append(all, d)
 	}
@@ -190,10 +183,10 @@ func TestSwitchWithManyUnreadStreams(t *testing.T) {
 	w.watched()
 	for _, d := range all {
 		if m := d.line(); m.Params.URI != of("app", "sub/b.txt") { // was on its way
-			t.Errorf("got %s", m.line)
+			t.Errorf("got %s", m.Line)
 		}
 		if m := d.line(); m.Method != "notifications/resources/list_changed" {
-			t.Errorf("got %s", m.line)
+			t.Errorf("got %s", m.Line)
 		}
 	}
 }

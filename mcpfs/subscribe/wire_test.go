@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -26,7 +27,7 @@ func TestLegacySubscription(t *testing.T) {
 	w.watched("app/a.txt", "app/sub")
 
 	for i, uri := range []string{of("app", "sub"), of("app", "never")} {
-		p.send(`{"jsonrpc":"2.0","id":%d,"method":"resources/unsubscribe","params":{"uri":%q}}`, 5+i, uri)
+		p.Send(`{"jsonrpc":"2.0","id":%d,"method":"resources/unsubscribe","params":{"uri":%q}}`, 5+i, uri)
 		p.ok(5 + i)
 	}
 	w.watched("app/a.txt")
@@ -63,14 +64,14 @@ func TestRefusalsLookAlike(t *testing.T) {
 	for i, uri := range bad {
 		p.subscribe(10+i, uri)
 		p.failed(10+i, -32002, "Resource not found")
-		q.listen(10+i, metaPlain, uris(uri))
+		q.listen(10+i, joined.Meta, uris(uri))
 		q.failed(10+i, -32602, "Resource not found")
 	}
 	w.watched()
 	// A listen keeps what is left.
-	q.listen(90, metaPlain, uris(bad[0], of("app", "a.txt"), bad[1]))
+	q.listen(90, joined.Meta, uris(bad[0], of("app", "a.txt"), bad[1]))
 	q.acknowledged(90.0, uris(of("app", "a.txt")))
-	q.listen(91, metaPlain, `{"resourceSubscriptions":["nothing"],"toolsListChanged":true}`)
+	q.listen(91, joined.Meta, `{"resourceSubscriptions":["nothing"],"toolsListChanged":true}`)
 	q.acknowledged(91.0, `{"toolsListChanged":true}`)
 }
 
@@ -100,11 +101,11 @@ func TestOnlyWhatCanBeSeenIsTold(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	w := newWorld(t, mcpscope.Options{}, Options{})
-	for name, p := range map[string]*peer{"pipe": w.dial(), "sdk": dial(t, w.srv, false)} {
+	for name, p := range map[string]*peer{"pipe": w.dial(), "sdk": dial(t, w.srv, joined.SDK)} {
 		t.Run(name, func(t *testing.T) {
 			p.listening(1, uris(of("app", "a.txt"), of("app", "sub")))
 			p.listening(2, uris(of("app", "a.txt")))
-			p.send(`{"jsonrpc":"2.0","id":"three","method":"subscriptions/listen","params":{"notifications":%s,%s}}`, uris(of("lib", ".")), metaPlain)
+			p.Send(`{"jsonrpc":"2.0","id":"three","method":"subscriptions/listen","params":{"notifications":%s,%s}}`, uris(of("lib", ".")), joined.Meta)
 			p.acknowledged("three", uris(of("lib", ".")))
 			w.watched("app/a.txt", "app/a.txt", "app/sub", "lib")
 
@@ -115,7 +116,7 @@ func TestListen(t *testing.T) {
 			w.say("app/a.txt", "", false)
 			seen := map[any]bool{}
 			for range 2 {
-				m := p.recv()
+				m := p.Recv()
 				seen[m.Params.Meta["io.modelcontextprotocol/subscriptionId"]] = m.Params.URI == of("app", "a.txt")
 			}
 			if !seen[1.0] || !seen[2.0] {
@@ -128,7 +129,7 @@ func TestListen(t *testing.T) {
 			p.updated(of("app", "a.txt"), 2.0)
 			p.cancel(2)
 			p.listenEnded(2)
-			p.w.Close()
+			p.In.Close()
 			w.watched()
 		})
 	}
@@ -140,15 +141,15 @@ func TestListensToLists(t *testing.T) {
 	p := w.dial()
 	p.listening(1, `{"toolsListChanged":true}`)
 	p.listening(2, `{"resourcesListChanged":true,"toolsListChanged":true}`)
-	p.listen(3, metaRoots, `{"promptsListChanged":true,"resourcesListChanged":true}`) // there are no prompts
+	p.listen(3, joined.MetaRoots, `{"promptsListChanged":true,"resourcesListChanged":true}`) // there are no prompts
 	p.acknowledged(3.0, `{"resourcesListChanged":true}`)
 	told := func(method string, ids ...any) {
 		t.Helper()
 		got := map[any]bool{}
 		for range ids {
-			m := p.recv()
+			m := p.Recv()
 			if m.Method != method {
-				t.Fatalf("got %s", m.line)
+				t.Fatalf("got %s", m.Line)
 			}
 			got[m.Params.Meta["io.modelcontextprotocol/subscriptionId"]] = true
 		}
@@ -164,10 +165,10 @@ func TestListensToLists(t *testing.T) {
 	p.listenEnded(2)
 	w.changeTools()
 	told("notifications/tools/list_changed", 1.0)
-	p.listen(4, metaPlain, `{}`)
+	p.listen(4, joined.Meta, `{}`)
 	p.acknowledged(4.0, `{}`)
 	p.listenEnded(4)
-	p.listen(5, metaPlain, `null`)
+	p.listen(5, joined.Meta, `null`)
 	p.failed(5, -32602, "notifications")
 	w.changeTools()
 	told("notifications/tools/list_changed", 1.0)
@@ -183,16 +184,16 @@ func TestListensToLists(t *testing.T) {
 func TestMethodsOfTheOtherEra(t *testing.T) {
 	w := newWorld(t, mcpscope.Options{}, Options{})
 	p := w.legacy()
-	p.send(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`)
+	p.Send(`{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}`)
 	p.failed(2, -32601, "")
 	q := w.dial()
-	q.send(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q,%s}}`, of("app", "a.txt"), metaPlain)
+	q.Send(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":%q,%s}}`, of("app", "a.txt"), joined.Meta)
 	q.failed(2, -32601, "")
 	// A request of 2026-07-28 on a legacy pipe is bounded by that session.
 	r := w.legacy("app/sub")
-	r.listen(5, metaPlain, uris(of("app", "a.txt")))
+	r.listen(5, joined.Meta, uris(of("app", "a.txt")))
 	r.failed(5, -32602, "Resource not found")
-	r.listen(6, metaPlain, uris(of("app", "sub/b.txt")))
+	r.listen(6, joined.Meta, uris(of("app", "sub/b.txt")))
 	r.acknowledged(6.0, uris(of("app", "sub/b.txt")))
 	w.say("app/sub/b.txt", "", false)
 	r.updated(of("app", "sub/b.txt"), 6.0)
@@ -202,14 +203,14 @@ func TestMethodsOfTheOtherEra(t *testing.T) {
 func TestNobodyIsAsked(t *testing.T) {
 	w := newWorld(t, mcpscope.Options{}, Options{})
 	p := w.dial()
-	p.send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"raw","version":"1"}}}`)
-	p.recv()
+	p.Send(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{"listChanged":true}},"clientInfo":{"name":"raw","version":"1"}}}`)
+	p.Recv()
 	p.subscribe(2, of("app", "a.txt"))
 	p.failed(2, -32602, "Call a tool or read a resource first")
 	q := w.dial()
-	q.listen(2, metaRoots, uris(of("app", "a.txt")))
+	q.listen(2, joined.MetaRoots, uris(of("app", "a.txt")))
 	q.failed(2, -32602, "--ask-modern=never")
-	q.listen(3, metaRoots, `{"resourcesListChanged":true}`)
+	q.listen(3, joined.MetaRoots, `{"resourcesListChanged":true}`)
 	q.acknowledged(3.0, `{"resourcesListChanged":true}`)
 }
 
@@ -221,7 +222,7 @@ func TestOneSpelling(t *testing.T) {
 	for i, uri := range []string{of("app", "sub"), "rootbound://app/%73ub", "rootbound://app/s%75b"} {
 		p.subscribe(2+i, uri)
 		p.failed(2+i, -32602, "another spelling of its URI] (limit_reached)")
-		q.listen(2+i, metaPlain, uris("rootbound://app/su%62", uri))
+		q.listen(2+i, joined.Meta, uris("rootbound://app/su%62", uri))
 		q.failed(2+i, -32602, "another spelling")
 	}
 	w.watched("app/sub")
@@ -235,12 +236,12 @@ func TestLimits(t *testing.T) {
 	p.subscribe(3, of("lib", "l.txt"))
 	p.failed(3, -32602, "one session has 2 subscriptions at most] (limit_reached)")
 	p.subscribed(4, of("app", "sub"))
-	q.listen(1, metaPlain, uris(of("app", "a.txt"), of("app", "sub"), of("lib", ".")))
+	q.listen(1, joined.Meta, uris(of("app", "a.txt"), of("app", "sub"), of("lib", ".")))
 	q.failed(1, -32602, "one listen has 2 subscriptions at most] (limit_reached)")
 	w.watched("app/a.txt", "app/sub")
 	q.listening(2, uris(of("app", "a.txt"), of("app", "sub")))
 	q.listening(3, `{"toolsListChanged":true}`)
-	q.listen(4, metaPlain, `{"toolsListChanged":true}`)
+	q.listen(4, joined.Meta, `{"toolsListChanged":true}`)
 	q.failed(4, -32602, "too many listens")
 	q.cancel(3)
 	q.listenEnded(3)
@@ -250,12 +251,12 @@ func TestLimits(t *testing.T) {
 	w.mu.Unlock()
 	q.cancel(2)
 	q.listenEnded(2)
-	q.listen(6, metaPlain, uris(of("lib", ".")))
+	q.listen(6, joined.Meta, uris(of("lib", ".")))
 	q.failed(6, -32602, "no more watches] (limit_reached)")
 	// What is too much is not even looked at, though all of it would be refused; the same URI again is not more.
-	q.listen(7, metaPlain, uris(of("app", "none"), of("nobody", "x"), of("lib", ".env")))
+	q.listen(7, joined.Meta, uris(of("app", "none"), of("nobody", "x"), of("lib", ".env")))
 	q.failed(7, -32602, "one listen has 2 subscriptions at most] (limit_reached)")
-	q.listen(8, metaPlain, uris(of("app", "none"), of("app", "none"), of("app", "none")))
+	q.listen(8, joined.Meta, uris(of("app", "none"), of("app", "none"), of("app", "none")))
 	q.failed(8, -32602, "Resource not found")
 }
 

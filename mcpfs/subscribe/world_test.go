@@ -17,12 +17,10 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpscope"
 )
-
-// patience is how long a test waits for what must come. It is not a measure of anything.
-const patience = 30 * time.Second
 
 // world is a server with a hub over a small tree: projects app and lib, and a directory that is neither. What changes is
 // said by the test.
@@ -164,7 +162,7 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 	w.hub.Add(w.srv, g, w.scope)
 	w.srv.AddReceivingMiddleware(w.scope.Middleware())
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), joined.Patience)
 		defer cancel()
 		if err := w.hub.Close(ctx); err != nil {
 			t.Errorf("closing the hub: %v", err)
@@ -215,7 +213,7 @@ func (w *world) changeTools() {
 // eventually waits for a state that some goroutine brings about.
 func (w *world) eventually(what string, is func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(joined.Patience); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("it never came to this: %s", what)
 		}

@@ -1,4 +1,5 @@
-// Package joined puts a client to a server in one process. It is apart from package rig, since few of its users need the SDK.
+// Package joined puts a client to a server in one process: the SDK's, or one that speaks lines. It is apart from package rig, since
+// few of its users need the SDK.
 package joined
 
 import (
@@ -8,9 +9,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// Connect connects a server over a transport.
+type Connect = func(context.Context, mcp.Transport) (*mcp.ServerSession, error)
+
+// Bare is the Connect of a server.
+func Bare(srv *mcp.Server) Connect {
+	return func(ctx context.Context, over mcp.Transport) (*mcp.ServerSession, error) {
+		return srv.Connect(ctx, over, nil)
+	}
+}
+
 // Session joins a client to the server that connect connects, over memory, and speaks that protocol version, "" for the SDK's
 // own choice. The caller closes it.
-func Session(tb testing.TB, c *mcp.Client, version string, connect func(context.Context, mcp.Transport) (*mcp.ServerSession, error)) *mcp.ClientSession {
+func Session(tb testing.TB, c *mcp.Client, version string, connect Connect) *mcp.ClientSession {
 	tb.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := connect(context.Background(), there); err != nil {
@@ -26,7 +37,5 @@ func Session(tb testing.TB, c *mcp.Client, version string, connect func(context.
 // To is Session for a bare server.
 func To(tb testing.TB, c *mcp.Client, version string, srv *mcp.Server) *mcp.ClientSession {
 	tb.Helper()
-	return Session(tb, c, version, func(ctx context.Context, over mcp.Transport) (*mcp.ServerSession, error) {
-		return srv.Connect(ctx, over, nil)
-	})
+	return Session(tb, c, version, Bare(srv))
 }
