@@ -48,10 +48,7 @@ func surround(what string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
 	}
-	switch what {
-	case "namespace":
-		return nil
-	case "no /proc":
+	if what == "no /proc" {
 		return unix.Mount("none", "/proc", "tmpfs", 0, "")
 	}
 	if slices.Contains(rig.Filesystems(), what) {
@@ -90,7 +87,7 @@ func elsewhere(t *testing.T, what, run string) {
 		must(t, os.Chmod(dir, 0o777))
 		attr.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	default:
-		if what == "namespace" || what == "no /proc" || slices.Contains(rig.Filesystems(), what) {
+		if what == "no /proc" || slices.Contains(rig.Filesystems(), what) {
 			attr.Cloneflags = unix.CLONE_NEWNS
 		}
 	}
@@ -107,19 +104,6 @@ func elsewhere(t *testing.T, what, run string) {
 	} else if bytes.Contains(out, []byte("no tests to run")) {
 		t.Errorf("nothing was run by %s", run)
 	}
-}
-
-// inNamespace reports whether the test is in a mount namespace of its own; if not, it runs it there.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv(surrounding) == "namespace" {
-		return true
-	}
-	if os.Getuid() != 0 {
-		t.Skip("mounting needs root")
-	}
-	elsewhere(t, "namespace", "^"+t.Name()+"$")
-	return false
 }
 
 // everywhere is what must hold in every environment.
@@ -187,12 +171,8 @@ func TestOneRefusalIsNoDowngrade(t *testing.T) {
 
 // TestFilterMayComeLater: the switch to the walk happens in a running process.
 func TestFilterMayComeLater(t *testing.T) {
-	if os.Getenv(surrounding) != "namespace" && os.Getuid() == 0 {
-		elsewhere(t, "namespace", "^"+t.Name()+"$")
+	if !rig.OwnMounts(t) { // the filter stays on the process
 		return
-	}
-	if os.Getenv(surrounding) == "" {
-		t.Skip("needs root for a process of its own")
 	}
 	w := newWorld(t)
 	r := w.root("ws")

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 func (w *world) mount(source, p, kind string, flags uintptr, data string) {
@@ -32,7 +33,10 @@ func (w *world) bind(p, source string) {
 }
 
 func TestKernelFileSystems(t *testing.T) {
-	if !inNamespace(t) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to mount /proc")
+	}
+	if !rig.OwnMounts(t) {
 		return
 	}
 	eachTier(t, func(t *testing.T, walkOnly bool) {
@@ -76,7 +80,7 @@ func TestKernelFileSystems(t *testing.T) {
 }
 
 func TestMounts(t *testing.T) {
-	if !inNamespace(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	eachTier(t, func(t *testing.T, walkOnly bool) {
@@ -172,7 +176,7 @@ func TestMounts(t *testing.T) {
 }
 
 func TestMountOverRoot(t *testing.T) {
-	if !inNamespace(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	w := newWorld(t)
@@ -188,7 +192,7 @@ func TestMountOverRoot(t *testing.T) {
 }
 
 func TestFullAndReadOnly(t *testing.T) {
-	if !inNamespace(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	eachTier(t, func(t *testing.T, walkOnly bool) {
@@ -212,7 +216,7 @@ func TestFullAndReadOnly(t *testing.T) {
 
 // TestOverlayLower replaces and moves what comes from the lower layer of an overlay, where the first change copies up.
 func TestOverlayLower(t *testing.T) {
-	if !inNamespace(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	for _, kind := range []string{"one file system", "two file systems"} {

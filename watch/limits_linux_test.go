@@ -2,17 +2,14 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 // faulty is a notifier whose watches run out, and into which notices can be put.
@@ -176,32 +173,14 @@ func TestLostNotices(t *testing.T) {
 
 // The kernel's own limits: in a user namespace, which has some of its own.
 func TestKernelLimits(t *testing.T) {
-	if os.Getenv("WATCH_FEW") == "" {
-		c := exec.Command(os.Args[0], "-test.run=^TestKernelLimits$")
-		c.Env = append(os.Environ(), "WATCH_FEW=1", "TMPDIR="+t.TempDir())
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
-		var failed *exec.ExitError
-		switch out, err := c.CombinedOutput(); {
-		case errors.As(err, &failed):
-			t.Errorf("%v\n%s", err, out)
-		case err != nil || strings.Contains(string(out), "no user namespaces"):
-			t.Skipf("no user namespaces: %v %s", err, out)
-		}
+	if !rig.OwnLimits(t) {
 		return
-	}
-	limit := func(name string, n int) {
-		if err := os.WriteFile("/proc/sys/user/max_inotify_"+name, fmt.Append(nil, n), 0o644); err != nil {
-			fmt.Println("no user namespaces:", err)
-			os.Exit(0)
-		}
 	}
 	w := newWorld(t)
 	for n := range 30 {
 		w.do(fmt.Sprintf("mkdir ws/%d", n))
 	}
-	limit("watches", 20)
+	rig.Limit(t, "max_inotify_watches", 20)
 	in := newWatcher(t, Options{})
 	o := w.open("")
 	defer o.Close()
@@ -212,7 +191,7 @@ func TestKernelLimits(t *testing.T) {
 	x, err := in.Add(t.Context(), o, false, nil, told.add) // nothing is left of the first
 	must(t, err)
 	x.Close()
-	limit("instances", 1)
+	rig.Limit(t, "max_inotify_instances", 1)
 	if _, err := New(Options{}); rootbound.ReasonOf(err) != rootbound.LimitReached || !strings.Contains(err.Error(), "fs.inotify.max_user_instances") {
 		t.Errorf("%v", err)
 	}

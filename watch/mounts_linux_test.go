@@ -2,46 +2,20 @@ package watch
 
 import (
 	"errors"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig"
 	"golang.org/x/sys/unix"
 )
-
-// inNamespace runs the calling test in a process with mounts of its own, and tells whether this is that process.
-func inNamespace(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("WATCH_MOUNTS") != "" {
-		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-			t.Fatal(err)
-		}
-		return true
-	}
-	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	c.Env = append(os.Environ(), "WATCH_MOUNTS=1", "TMPDIR="+t.TempDir())
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
-	var failed *exec.ExitError
-	switch out, err := c.CombinedOutput(); {
-	case errors.As(err, &failed):
-		t.Errorf("%v\n%s", err, out)
-	case err != nil:
-		t.Skipf("no user namespaces: %v %s", err, out)
-	}
-	return false
-}
 
 // What is mounted over a watched directory is watched from then on, and what it hid when it goes; of both inotify says
 // nothing. A file that is mounted by itself cannot be watched, and that is said.
 func TestMountsAreNoticed(t *testing.T) {
-	if !inNamespace(t) {
+	if !rig.OwnMounts(t) {
 		return
 	}
 	w := newWorld(t)

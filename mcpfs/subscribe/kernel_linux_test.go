@@ -1,54 +1,21 @@
 package subscribe
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/watch"
 )
 
-// alone runs the calling test in a process of a user namespace, which has limits of its own, and tells whether this is it.
-func alone(t *testing.T) bool {
-	t.Helper()
-	if os.Getenv("SUBSCRIBE_ALONE") != "" {
-		return true
-	}
-	c := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	c.Env = append(os.Environ(), "SUBSCRIBE_ALONE=1", "TMPDIR="+t.TempDir())
-	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
-		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}}
-	var failed *exec.ExitError
-	switch out, err := c.CombinedOutput(); {
-	case errors.As(err, &failed):
-		t.Errorf("%v\n%s", err, out)
-	case err != nil || strings.Contains(string(out), "no user namespaces"):
-		t.Skipf("no user namespaces: %v %s", err, out)
-	default:
-		t.Logf("%s", out)
-	}
-	return false
-}
-
-func limit(name string, n int) {
-	if err := os.WriteFile("/proc/sys/user/max_inotify_"+name, fmt.Append(nil, n), 0o644); err != nil {
-		fmt.Println("no user namespaces:", err)
-		os.Exit(0)
-	}
-}
-
 // Where the kernel has no instance or no watches left, subscribing is refused in both eras with the setting to raise, what is
 // subscribed to already goes on, and when there are some again it works. A tree that grows beyond them while it is watched is
 // told of: a legacy session by a change of the list, a listen by its end.
 func TestKernelLimitsReachClients(t *testing.T) {
-	if !alone(t) {
+	if !rig.OwnLimits(t) {
 		return
 	}
 	start, stop := Watching(watch.Options{})
@@ -59,14 +26,14 @@ func TestKernelLimitsReachClients(t *testing.T) {
 	}
 	p, q := w.legacy(), w.dial()
 
-	limit("instances", 0)
+	rig.Limit(t, "max_inotify_instances", 0)
 	p.subscribe(2, of("app", "a.txt"))
 	p.failed(2, -32602, "fs.inotify.max_user_instances")
 	q.listen(2, joined.Meta, uris(of("app", "a.txt")))
 	q.failed(2, -32602, "fs.inotify.max_user_instances")
-	limit("instances", 10)
+	rig.Limit(t, "max_inotify_instances", 10)
 
-	limit("watches", 20)
+	rig.Limit(t, "max_inotify_watches", 20)
 	p.subscribed(3, of("app", "a.txt")) // an instance again
 	q.listening(3, uris(of("app", "sub/deep")))
 	hear := func() {
@@ -85,7 +52,7 @@ func TestKernelLimitsReachClients(t *testing.T) {
 	w.eventually("what was refused is given back", func() bool { return kernelWatches(t) <= used })
 
 	// Watches are free again.
-	limit("watches", 100)
+	rig.Limit(t, "max_inotify_watches", 100)
 	p.begun(20, of("app", "big"))
 	q.listen(20, joined.Meta, uris(of("app", "big")))
 	q.until("notifications/subscriptions/acknowledged", "")
