@@ -111,7 +111,8 @@ type Scope struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*mcp.ServerSession]*party
-	subjects map[string]*party // by principal
+	named    map[string][]*party // these by Origin.Session: a server that chooses the ids may give one twice
+	subjects map[string]*party   // by principal
 	calls    map[mcp.Request]*call
 	rules    []rule
 	watchers sync.WaitGroup // one goroutine a legacy session, waits for its end
@@ -145,7 +146,7 @@ func New(c *authority.Ceiling, o Options) *Scope {
 	}
 	s := &Scope{
 		ceiling: c, opt: o, ids: decision.NewIDs(), process: rand.Text(),
-		sessions: map[*mcp.ServerSession]*party{}, subjects: map[string]*party{}, calls: map[mcp.Request]*call{},
+		sessions: map[*mcp.ServerSession]*party{}, named: map[string][]*party{}, subjects: map[string]*party{}, calls: map[mcp.Request]*call{},
 	}
 	s.terms.Store(filled(Terms{authority.Terms{Mode: o.Mode, Timeout: o.Timeout, EmptyIsCeiling: o.EmptyIsCeiling, AllowWide: o.AllowWide}, o.NeverAskModern}))
 	s.end, s.finish = context.WithCancel(context.Background())

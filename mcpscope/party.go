@@ -3,6 +3,7 @@ package mcpscope
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -75,13 +76,17 @@ func (s *Scope) legacyLocked(ss *mcp.ServerSession, principal string) *party {
 		return nil
 	}
 	p := s.newPartyLocked(ss, principal)
-	s.sessions[ss] = p
+	name := p.origin.Session
+	s.sessions[ss], s.named[name] = p, append(s.named[name], p)
 	s.watchers.Go(func() { // ends with the session
 		_ = ss.Wait()
 		p.close()
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		delete(s.sessions, ss)
-		s.mu.Unlock()
+		if s.named[name] = slices.DeleteFunc(s.named[name], func(q *party) bool { return q == p }); len(s.named[name]) == 0 {
+			delete(s.named, name)
+		}
 	})
 	return p
 }

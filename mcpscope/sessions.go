@@ -42,19 +42,16 @@ func (s *Scope) principalOf(r *http.Request) (string, error) {
 	})
 }
 
-// owns reports that all sessions of an id, if there are any, are this principal's.
+// owns reports that there are sessions of an id and that they are this principal's.
 func (s *Scope) owns(principal, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	found := false
-	for ss, p := range s.sessions {
-		if ss.ID() == id {
-			if found = true; p.principal != principal {
-				return false
-			}
+	for _, p := range s.named[id] {
+		if p.session.ID() != id || p.principal != principal { // a session over a pipe has no id that a header could name
+			return false
 		}
 	}
-	return found
+	return len(s.named[id]) > 0
 }
 
 // initialized makes the party of a session that has an id, so that it is its principal's from the first moment on.

@@ -142,6 +142,9 @@ func TestG44SessionsBelongToTheirPrincipal(t *testing.T) {
 	if left := w.scope.All(); len(left) > 0 {
 		t.Errorf("left: %+v", left)
 	}
+	if len(w.scope.named) > 0 {
+		t.Errorf("names that are left: %v", w.scope.named)
+	}
 }
 
 // Behind Sessions alone the end of a session ends what runs in it, which the SDK would wait for.
