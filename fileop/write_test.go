@@ -13,6 +13,7 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/fileop/effect"
 	"github.com/rootbound/rootbound/fileop/text"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 var bg = context.Background()
@@ -122,6 +123,7 @@ func TestWhatAnotherProgramWroteIsNotLost(t *testing.T) {
 				put(t, path, "before\n")
 				p := open(t, dir, "f")
 				p.staged = func() {
+					rig.Later(t, path)
 					if err := disturb(path); err != nil {
 						t.Error(err)
 					}

@@ -276,7 +276,7 @@ func TestCopyAcrossLosesNothing(t *testing.T) {
 	if !rig.OwnMounts(t) {
 		return
 	}
-	write := func(h *house, path, text string) { h.file(path, text) }
+	write := (*house).change
 	for _, c := range []struct {
 		name string
 		at   int // -n: when the nth file was copied; 0: the first; else before that commit

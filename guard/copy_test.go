@@ -182,12 +182,12 @@ func TestCopyIsOfOneMoment(t *testing.T) {
 		do         func(h *house)
 		want       rootbound.Reason
 	}{
-		{"the source is written to", "f", false, func(h *house) { h.file("p/f", "new") }, rootbound.VersionConflict},
-		{"the destination is taken", "f", false, func(h *house) { h.file("p/c", "theirs") }, rootbound.Exists},
-		{"the destination changes", "f", true, func(h *house) { h.file("p/c", "theirs") }, rootbound.VersionConflict},
-		{"an entry of the tree is written to", "d", false, func(h *house) { h.file("p/d/x", "new") }, rootbound.VersionConflict},
-		{"something comes into the tree", "d", false, func(h *house) { h.file("p/d/sub/late", "new") }, rootbound.VersionConflict},
-		{"a secret comes into the tree", "d", false, func(h *house) { h.file("p/d/sub/.env", "S") }, rootbound.VersionConflict},
+		{"the source is written to", "f", false, func(h *house) { h.change("p/f", "new") }, rootbound.VersionConflict},
+		{"the destination is taken", "f", false, func(h *house) { h.change("p/c", "theirs") }, rootbound.Exists},
+		{"the destination changes", "f", true, func(h *house) { h.change("p/c", "theirs") }, rootbound.VersionConflict},
+		{"an entry of the tree is written to", "d", false, func(h *house) { h.change("p/d/x", "new") }, rootbound.VersionConflict},
+		{"something comes into the tree", "d", false, func(h *house) { h.change("p/d/sub/late", "new") }, rootbound.VersionConflict},
+		{"a secret comes into the tree", "d", false, func(h *house) { h.change("p/d/sub/.env", "S") }, rootbound.VersionConflict},
 		{"revoked", "d", false, func(h *house) { h.auth.Revoke("p") }, rootbound.RevokedByUser},
 	} {
 		h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))

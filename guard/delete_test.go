@@ -266,7 +266,7 @@ func TestDeleteNeverTakesAProject(t *testing.T) {
 func TestDeleteLosesNothing(t *testing.T) {
 	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full))
 	h.file("p/f", "old")
-	_, err := h.deleteWith(guard.Request{Path: "f"}, func(int) { h.file("p/f", "new text") })
+	_, err := h.deleteWith(guard.Request{Path: "f"}, func(int) { h.change("p/f", "new text") })
 	refused(t, "a file that was written to", err, rootbound.VersionConflict)
 	h.has("p/f", "new text")
 	h.file("p/g", "other")
@@ -279,7 +279,7 @@ func TestDeleteLosesNothing(t *testing.T) {
 	h.has("p/f", "other")
 	h.file("p/d/a", "a")
 	h.file("p/d/sub/b", "b")
-	_, err = h.deleteWith(guard.Request{Path: "d", Recursive: true}, func(int) { h.file("p/d/late", "late") })
+	_, err = h.deleteWith(guard.Request{Path: "d", Recursive: true}, func(int) { h.change("p/d/late", "late") })
 	refused(t, "a tree that grew at its top", err, rootbound.VersionConflict)
 	h.has("p/d/late", "late")
 	_, err = h.deleteWith(guard.Request{Path: "d", Recursive: true}, func(n int) {

@@ -16,6 +16,7 @@ import (
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/fileop"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 )
 
 // house is one guard over projects below a directory of its own, and what it recorded.
@@ -128,6 +129,17 @@ func (h *house) file(path, text string) {
 	if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+// change is file at a time that tells it from what was there before, as another program would.
+func (h *house) change(path, text string) {
+	h.t.Helper()
+	at := filepath.Join(h.dir, path)
+	if _, err := os.Lstat(at); err != nil {
+		at = filepath.Dir(at)
+	}
+	rig.Later(h.t, at)
+	h.file(path, text)
 }
 
 func (h *house) link(path, to string) {

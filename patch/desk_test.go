@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/patch"
 )
 
@@ -83,6 +84,7 @@ func TestAPlanMeetsAnotherWriter(t *testing.T) {
 		o.fill("p")
 		ctx, _ := o.session("")
 		_, i := o.propose(ctx, patch.Request{Root: "p", Diff: wide})
+		rig.Later(t, o.path("p/gone"))
 		if err := disturb(o); err != nil {
 			t.Fatal(err)
 		}
