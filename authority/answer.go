@@ -72,6 +72,28 @@ func way(r rootbound.Reason, t Terms, later bool) string {
 	return ""
 }
 
+// Next is one sentence that says what to do about an entry that was dropped; empty: it was not.
+func (v Verdict) Next() string {
+	if v.next != "" || v.Reason == "" {
+		return v.next
+	}
+	if v.Reason == rootbound.RootUnusable {
+		switch v.Detail { // those of beneath.OpenRoot
+		case "missing":
+			return "Declare a folder that exists: there is none at this path."
+		case "not_a_directory":
+			return "A root must be a directory: declare the folder that holds the file."
+		case "special":
+			return "Declare an ordinary folder: what the kernel itself shows as files is not served."
+		case "unreadable":
+			return "Declare a folder that this server's user can read."
+		case roots.Late:
+			return "Check the file system of this folder, which did not answer in time, or declare another one."
+		}
+	}
+	return v.Reason.Next()
+}
+
 func (a *Authority) tabled(t Terms, s situation) (source string, err *rootbound.Error) {
 	none := func(detail string) *rootbound.Error {
 		return &rootbound.Error{Reason: rootbound.NoScope, Detail: detail}

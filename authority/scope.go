@@ -289,10 +289,7 @@ func (sc *scope) nothing(source string) *rootbound.Error {
 	}
 	for _, v := range sc.verdicts { // the first dropped entry's reason, and its way out
 		if v.Reason != "" {
-			e.Detail, e.Next = string(v.Reason), v.Reason.Next()
-			if v.next != "" {
-				e.Next = v.next
-			}
+			e.Detail, e.Next = string(v.Reason), v.Next()
 			break
 		}
 	}

@@ -275,11 +275,11 @@ func TestAnswerCases(t *testing.T) {
 			}
 			got := a.Status().Verdicts
 			if c.Posix.Then != "" {
-				if e := err.(*rootbound.Error); e.Next != c.Posix.Then.Next() {
-					t.Errorf("the way out is %q", e.Next)
-				}
 				if len(got) != 1 || got[0].Reason != c.Posix.Then {
 					t.Fatalf("%+v, want %s", got, c.Posix.Then)
+				}
+				if e := err.(*rootbound.Error); e.Next == "" || e.Next != got[0].Next() {
+					t.Errorf("the way out is %q", e.Next)
 				}
 				isReason(t, err, rootbound.NoScope, string(c.Posix.Then))
 				return
@@ -328,6 +328,29 @@ func TestG21OneBadRootDoesNotPoison(t *testing.T) {
 		// Alone: nothing is left, and the first one's reason says why.
 		denied(t, declared(u, "untitled:x").authority(t, ceil), rootbound.NoOverlap, string(reason))
 		denied(t, declared(u, "untitled:x").authority(t, ceiling(t), mode(Client)), rootbound.NoScope, string(reason))
+	}
+}
+
+// What was dropped says what to declare instead, as far as it is known why.
+func TestVerdictsSayWhatToDo(t *testing.T) {
+	top := tree(t, "a")
+	if err := os.WriteFile(top+"/file", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ways := map[string]string{uri(top, "file"): "A root must be a directory", uri(top, "missing"): "a folder that exists", "file:///proc/self": "an ordinary folder",
+		"https://example.com/x": rootbound.RootNotFile.Next(), uri(top, "a"): ""}
+	for u, want := range ways {
+		a := declared(u).authority(t, ceiling(t, project("a", top+"/a", rootbound.ReadWrite)))
+		use, err := a.Acquire(t.Context(), false)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", u, err, want)
+		}
+		if use != nil {
+			use.Release()
+		}
+		if v := a.Status().Verdicts[0]; !strings.Contains(v.Next(), want) || (v.Next() == "") != (want == "") {
+			t.Errorf("%s: %q, want %q", u, v.Next(), want)
+		}
 	}
 }
 

@@ -42,12 +42,15 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	if err != nil {
 		return nil, badPattern(err, r, pattern)
 	}
-	if o.Include, err = search.CompileGlobs("include", include); err != nil {
+	in, err := search.CompileGlobs("include", include)
+	if err != nil {
 		return nil, badPattern(err, r, few(include))
 	}
-	if o.Exclude, err = search.CompileGlobs("exclude", exclude); err != nil {
+	ex, err := search.CompileGlobs("exclude", exclude)
+	if err != nil {
 		return nil, badPattern(err, r, few(exclude))
 	}
+	o.Include, o.Exclude = in, ex
 	progress := c.progress(ctx)
 	defer progress.stop()
 	o.Step = progress.step
@@ -70,9 +73,13 @@ func (f *files) searchContent(ctx context.Context, c call) (*wire.Reply, error) 
 	out.Add("searched", looks{res.Searched, res.Bytes, res.Binary})
 	if res.Hits == 0 {
 		out.Text = none(o.Cursor, res.Truncated)
+		noteVain(out, "an include pattern", in.Vain())
 		noteUnclosed(out, "an include pattern", include...)
+		if res.Searched+res.Binary+res.Skips == 0 && o.Cursor == "" && !res.Truncated {
+			out.Note("no file was searched: there is none, or include, exclude or ignore files leave out all; include_ignored takes in what ignore files leave out")
+		}
 	}
-	noteUnclosed(out, "an exclude pattern", exclude...)
+	noteExcludes(out, ex, exclude)
 	if res.Truncated {
 		out.Text += fmt.Sprintf("\n[cut after %s%s; go on with cursor: %s]", counted(res.Hits, "match", "matches"), whyCut(res.Why), c.cut(out, string(res.Why), res.Next))
 	}

@@ -117,6 +117,9 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 			next["skip"] = taken - 1
 		default:
 			piece = show.Path(path) + ":\n" + string(g.t.Data) + "\n"
+			if offset := c.Whole("offset", 0); offset > 0 && taken == from+1 && len(g.t.Data) == 0 {
+				noteEnd(out, g.t, -1, offset, false)
+			}
 		}
 		if b.Len() > 0 && b.Len()+len(piece) > c.limits.Text {
 			rest := taken - 1
@@ -145,7 +148,7 @@ func (f *files) readMany(ctx context.Context, c call) (*wire.Reply, error) {
 		}
 	}
 	out.Text = b.String()
-	out.More = map[string]any{"files": files}
+	out.Add("files", files)
 	return out, nil
 }
 

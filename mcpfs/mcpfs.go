@@ -46,6 +46,10 @@ type Options struct {
 	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
 	// enum. What a call may use is decided by its snapshot alone.
 	Projects func(context.Context, mcp.Request) []rootbound.RootID
+	// Width says in words what makes a project uncommonly wide (authority.Width), and Waits what the operator changed and what
+	// is not in force yet, in lines without a path of the host: for scope_status. nil: nothing is told. Called concurrently.
+	Width func(*rootbound.Project) string
+	Waits func() []string
 }
 
 // Limits bound one answer (contract §6). 0 means the value named here.
@@ -83,7 +87,7 @@ func (l Limits) filled() Limits {
 // Add adds the file tools to server, and a middleware that shows them in tools/list in their order, before the server's
 // other tools. Call it before the scope's middleware is added, which must stay outermost.
 func Add(server *mcp.Server, o Options) *Added {
-	f := &files{guard: o.Guard, scope: o.Scope, tools: o.Tools, desk: o.Desk, cache: o.Cache, widen: o.Widen}
+	f := &files{guard: o.Guard, scope: o.Scope, tools: o.Tools, desk: o.Desk, cache: o.Cache, widen: o.Widen, width: o.Width, waits: o.Waits}
 	added := &Added{server, f}
 	added.Limit(o.Limits)
 	if f.desk == nil {
@@ -124,6 +128,8 @@ type files struct {
 	desk   *patch.Desk
 	cache  *cache.Cache
 	widen  func() (narrow func())
+	width  func(*rootbound.Project) string
+	waits  func() []string
 }
 
 // call is one tools/call.

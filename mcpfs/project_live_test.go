@@ -228,8 +228,8 @@ func TestScopeStatusSaysWhyNotMore(t *testing.T) {
 		if strings.Contains(text, "zz-secret") || strings.Contains(text, "\nq (") {
 			t.Errorf("%s: %s", form, text)
 		}
-		for _, want := range []string{"In force: the client's roots.", "p (rw): only src; changes: propose; rules: own, credentials, execution, 1 deny patterns, only .go",
-			" of the client's roots is not approved: the root is not a file URI (root_not_file).", "have nothing in common (no_overlap)."} {
+		for _, want := range []string{"In force: the client's roots.", "p (rw): only src; changes: propose; rules: own, credentials, execution, 1 deny pattern, only .go",
+			" of the client's roots is not approved: the root is not a file URI [scheme] (root_not_file).", "have nothing in common (no_overlap)."} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in %s", form, want, text)
 			}

@@ -65,6 +65,9 @@ func (f *files) readText(ctx context.Context, c call) (*wire.Reply, error) {
 		text = strings.TrimSuffix(text, "\n") // the first lines are joined, not ended, unless they are the whole file
 	}
 	out := &wire.Reply{Text: text, Version: t.Version}
+	if len(t.Data) == 0 && (bounds == "" || c.Whole(bounds, 0) > 0) {
+		noteEnd(out, t, c.Whole("line", 1), c.Whole("offset", 0), bounds == "tail")
+	}
 	if t.Truncated {
 		out.Cut = true
 		out.Text, out.Next = show.CutText(text, t, bounds)

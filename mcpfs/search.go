@@ -61,10 +61,10 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	if res.Truncated {
 		fmt.Fprintf(&b, "\n[cut after %s%s; go on with cursor: %s]", counted(len(res.Hits), "match", "matches"), whyCut(res.Why), c.cut(out, string(res.Why), res.Next))
 	}
-	if len(res.Hits) == 0 {
-		noteUnclosed(out, "the pattern", pattern)
+	if len(res.Hits) == 0 && cursor == "" && !res.Truncated {
+		noteNoName(out, p, pattern)
 	}
-	noteUnclosed(out, "an exclude pattern", exclude...)
+	noteExcludes(out, x, exclude)
 	out.Text = b.String()
 	noteUnread(out, unread)
 	show.Skipped(out, r.Path, fileop.Skipped{Paths: res.Skipped, Count: res.Skips})
@@ -77,27 +77,6 @@ func ignores(on *guard.Target, wanted bool) (*search.Ignores, error) {
 		return nil, nil
 	}
 	return search.NewIgnores(on)
-}
-
-// noteUnread tells of ignore files that do not show in what is left out.
-func noteUnread(out *wire.Reply, u search.Unread) {
-	note := func(some search.Some, one, more, what string) {
-		if some.Count > 0 {
-			out.Note(counted(some.Count, one, more) + " " + what + "; the first of them " + rootbound.Quote(show.Path(some.Paths[0])))
-		}
-	}
-	note(u.Some, "ignore file was", "ignore files were", "not read or had too many rules, and did not count")
-	note(u.Spent, "ignore file has", "ignore files have", "patterns that took too long: from then on they were not applied, so that what they leave out may be shown")
-}
-
-// noteUnclosed explains why nothing was found, where it may be that.
-func noteUnclosed(out *wire.Reply, what string, patterns ...string) {
-	for _, p := range patterns {
-		if search.Unclosed(p) {
-			out.Note("nothing closes a bracket or brace of " + what + ", so it stands for itself; write \\[ if that is meant")
-			return
-		}
-	}
 }
 
 // few joins as many patterns as a message repeats.

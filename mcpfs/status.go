@@ -3,6 +3,7 @@ package mcpfs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rootbound/rootbound"
@@ -21,6 +22,7 @@ type scopeOf struct {
 	MaxRead    int64            `json:"max_read,omitempty"`
 	MaxWrite   int64            `json:"max_write,omitempty"`
 	Writes     string           `json:"writes"`
+	Wide       string           `json:"wide,omitempty"`
 }
 
 // maxExtensions is how many allowed extensions of a project are shown.
@@ -81,11 +83,17 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 		b.WriteString("\nNothing may be touched: " + text)
 		out.Add("refused", facts)
 	} else {
-		c.inForce(out, &b, st)
+		f.inForce(c, out, &b, st)
 	}
 	dropped(out, &b, st)
 	fmt.Fprintf(&b, "\nOne answer holds at most %s of text, %d entries of a list, %d hits of a search, %d nodes of a tree.",
 		show.Bytes(int64(c.limits.Text)), c.limits.List, c.limits.Hits, c.limits.Tree)
+	if f.waits != nil {
+		if lines := f.waits(); len(lines) > 0 {
+			b.WriteString("\nNot in force yet: " + strings.Join(lines, "; ") + ".")
+			out.Add("waits", lines)
+		}
+	}
 	out.Add("limits", map[string]any{"text": c.limits.Text, "media": c.limits.Media, "tree": c.limits.Tree, "list": c.limits.List,
 		"search": c.limits.Hits, "edit": c.limits.Edit,
 		"search_bytes": c.limits.SearchBytes, "search_files": c.limits.SearchFiles, "search_seconds": c.limits.SearchTime.Seconds()})
@@ -97,7 +105,7 @@ func (f *files) status(ctx context.Context, c call) (*wire.Reply, error) {
 }
 
 // inForce tells what may be touched. More projects than a page holds are left to list_projects.
-func (c call) inForce(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
+func (f *files) inForce(c call, out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
 	out.Add("source", st.Source)
 	fmt.Fprintf(b, " In force: %s.", sourceText(st.Source))
 	all := grantedIn(st)
@@ -109,16 +117,27 @@ func (c call) inForce(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
 			break
 		}
 		s := scopeOfProject(p)
-		list = append(list, s)
 		fmt.Fprintf(b, "\n%s (%s): %s; changes: %s; rules: %s", p.ID, p.Rights, partsText(p.parts), s.Writes, strings.Join(s.Rules, ", "))
 		if s.Deny > 0 {
-			fmt.Fprintf(b, ", %d deny patterns", s.Deny)
+			b.WriteString(", " + counted(s.Deny, "deny pattern", "deny patterns"))
 		}
 		if s.Extensions != nil {
 			fmt.Fprintf(b, ", only %s", strings.Join(s.Extensions, " "))
 		}
+		if s.Wide = f.wide(p); s.Wide != "" {
+			fmt.Fprintf(b, "; this is %s: the operator should name the directories that are needed instead", s.Wide)
+		}
+		list = append(list, s)
 	}
 	out.Add("projects", list)
+}
+
+// wide says what makes a project uncommonly wide, as far as all of it is approved.
+func (f *files) wide(p granted) string {
+	if f.width == nil || !slices.ContainsFunc(p.parts, func(part part) bool { return part.Prefix == "" }) {
+		return ""
+	}
+	return f.width(p.Project)
 }
 
 // dropped tells which entries of the client's list were not approved, and why.
@@ -128,13 +147,15 @@ func dropped(out *wire.Reply, b *strings.Builder, st mcpscope.Status) {
 		if v.Reason == "" {
 			continue
 		}
-		d := map[string]any{"entry": i + 1, "reason": v.Reason, "next": v.Reason.Next()}
+		d := map[string]any{"entry": i + 1, "reason": v.Reason, "next": v.Next()}
+		what := v.Reason.Meaning()
 		if v.Detail != "" {
 			d["detail"] = rootbound.Clean(v.Detail)
+			what += " [" + rootbound.Clean(v.Detail) + "]"
 		}
 		list = append(list, d)
 		if len(list) <= 8 {
-			fmt.Fprintf(b, "\nEntry %d of the client's roots is not approved: %s (%s). %s", i+1, v.Reason.Meaning(), v.Reason, v.Reason.Next())
+			fmt.Fprintf(b, "\nEntry %d of the client's roots is not approved: %s (%s). %s", i+1, what, v.Reason, v.Next())
 		}
 	}
 	if len(list) > 8 {

@@ -63,7 +63,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)
 	noteUnread(out, unread)
-	noteUnclosed(out, "an exclude pattern", patterns...)
+	noteExcludes(out, exclude, patterns)
 	f.cutTree(c, out, r.Path, t, used, o.Depth)
 	return out, nil
 }

@@ -49,6 +49,7 @@ func followFile(ctx context.Context, s *setting.Settings, w setting.World, h *se
 	if err != nil {
 		return nil, setting.Failed("%s", rootbound.Clean(err.Error()))
 	}
+	service.Waits(r.Waits())
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -99,6 +100,7 @@ func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serv
 	if err != nil {
 		return err
 	}
+	service.Waits(r.Waits())
 	h.Own.Refresh() // the file may be another one now
 	projects, settings := func() error { return service.Reload(c.Projects) }, func() error { return h.Tune(c, service) }
 	if r.Widens(c) { // nothing between the two is wider than both what was in force and what will be

@@ -260,6 +260,9 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	p.said("was read again: audit.fsync is always, was never", 1)
 	p.said("sets tools to classic — counts from the next start of the server", 1)
 	p.said("changed undo.max_size: 0, was 256 MiB — waits for: rootbound config apply", 1)
+	if got := p.answer("scope_status", "{}"); !strings.HasSuffix(got, "\nNot in force yet: 1 change of the configuration, until the operator runs rootbound config apply; the settings tools, until the server is started anew.") {
+		t.Errorf("scope_status does not tell what waits: %s", got)
+	}
 	if n := len(read()); n > 1500 {
 		t.Errorf("%d bytes in spite of the limit", n)
 	}
@@ -293,6 +296,9 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	p.said("was read again: roots.mode is narrow, was require", 1)
 	p.said("was read again: limits.text is 2 MiB, was 1 KiB", 1)
 	p.said("was read again: undo.max_size is 0, was 256 MiB", 1)
+	if got := p.answer("scope_status", "{}"); strings.Contains(got, "Not in force yet") {
+		t.Errorf("what was accepted is said to wait: %s", got)
+	}
 	if got := p.answer("write_file", write); !strings.Contains(got, "wrote to") || kept() != 1 {
 		t.Errorf("what was replaced is kept still: %s", got)
 	}

@@ -22,6 +22,7 @@ func (s *Service) Reload(projects []rootbound.Project) error {
 	if err := s.ceiling.Replace(projects); err != nil {
 		return err
 	}
+	s.told.look(projects)
 	_, err := s.choose() // what was chosen may be there only now
 	s.announce(before)
 	return err

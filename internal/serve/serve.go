@@ -86,6 +86,7 @@ type Service struct {
 	kept    *cache.Cache
 	hub     *subscribe.Hub
 	unwatch func()
+	told    told
 
 	changing sync.Mutex
 	chosen   []rootbound.RootID // by Use; nil: all
@@ -116,6 +117,7 @@ func New(o Options) (*Service, error) {
 	}
 	s := &Service{ceiling: ceiling, sink: o.Sink, warn: o.Warn, tools: o.Tools}
 	s.mode.Store(o.Mode)
+	s.told.look(o.Projects)
 	door := o.door()
 	door.Alert = func(authority string, denials int) {
 		o.Warn(fmt.Sprintf("Warning: %d calls were refused within 10 seconds (authority %s)", denials, authority))
@@ -176,7 +178,8 @@ func New(o Options) (*Service, error) {
 			c.TTLMs, c.CacheScope = 0, "private" // a kept answer would outlive a revocation
 		},
 	})
-	s.added = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept, Widen: o.Widen})
+	s.added = mcpfs.Add(s.mcp, mcpfs.Options{Guard: g, Scope: s.scope, Limits: o.Limits, Tools: o.Tools, Projects: s.projects, Desk: patch.NewDesk(o.Patches), Cache: s.kept, Widen: o.Widen,
+		Width: s.width, Waits: s.waiting})
 	s.relist = s.added.Changed
 	s.limit = resource.Add(s.mcp, resource.Options{Guard: g, Scope: s.scope, Text: o.Limits.Text, Blob: o.Limits.Media, List: o.Limits.List, ReadTool: "read_text_file", ListOn: o.Tools.ListOn})
 	s.hub.Add(s.mcp, g, s.scope)

@@ -19,9 +19,10 @@ var scopeOut = []Field{
 	may("projects", `{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"},"rights":{"type":"array","items":{"type":"string"}},"roots":`+partSchema+
 		`,"rules":{"type":"array","items":{"type":"string"},"description":"Presets and switches that are on"},"deny":{"type":"integer","description":"How many deny patterns"},`+
 		`"allow_extensions":{"type":"array","items":{"type":"string"}},"max_read":{"type":"integer"},"max_write":{"type":"integer"},`+
-		`"writes":{"type":"string","enum":["direct","propose","none"]}},"required":["id","rights","roots","rules","deny","writes"],"additionalProperties":false}}`),
+		`"writes":{"type":"string","enum":["direct","propose","none"]},"wide":{"type":"string","description":"What makes it uncommonly wide, such as a home directory"}},"required":["id","rights","roots","rules","deny","writes"],"additionalProperties":false}}`),
 	may("dropped_roots", `{"type":"array","description":"Entries of the client's list that are not approved","items":{"type":"object","properties":{"entry":{"type":"integer","description":"Place in the list, from 1"},`+
 		`"reason":{"type":"string"},"detail":{"type":"string"},"next":{"type":"string"}},"required":["entry","reason","next"],"additionalProperties":false}}`),
+	may("waits", `{"type":"array","description":"What the operator changed and what is not in force yet","items":{"type":"string"}}`),
 	may("limits", `{"type":"object","description":"Bounds of one answer","properties":{"text":{"type":"integer"},"media":{"type":"integer"},"tree":{"type":"integer"},"list":{"type":"integer"},`+
 		`"search":{"type":"integer"},"edit":{"type":"integer"},"search_bytes":{"type":"integer"},"search_files":{"type":"integer"},"search_seconds":{"type":"number"}},"additionalProperties":false}`),
 	noteOut, cutOut, nextOut,

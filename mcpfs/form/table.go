@@ -87,7 +87,7 @@ func classicTable() []Tool {
 			In: []Field{must("paths", `{"type":"array","items":{"type":"string"},"minItems":1,"description":"Files to read, each as path of read_text_file"}`).as(Objects),
 				may("skip", `{"type":"integer","minimum":0,"description":"How many of the files to leave out from the front; next of a cut answer says it"}`),
 				may("offset", `{"type":"integer","minimum":0,"description":"First byte to read of the first file that is not left out, counted from 0"}`), rootField},
-			Out: []Field{cutOut, nextOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
+			Out: []Field{cutOut, nextOut, noteOut, may("files", `{"type":"array","description":"One entry for each file that was tried, in the order asked","items":{"type":"object","properties":{"path":{"type":"string"},"version":{"type":"string"},`+
 				`"error":`+wire.ErrorSchema+`},"required":["path"],"additionalProperties":false}}`)},
 			Description: "Reads several text files at once, each shown under its path. One that cannot be read is reported in its place and does not stop the others." + pathRules + linkRules + bound},
 		{Name: "write_file", Title: "Write File", Op: rootbound.OpWrite, Idempotent: true, Destructive: true,

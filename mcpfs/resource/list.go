@@ -23,7 +23,11 @@ func (r *resources) list(ctx context.Context, method string, req *mcp.ListResour
 	}
 	after, mine := strings.CutPrefix(cursor, cursorMark)
 	if cursor != "" && !mine {
-		return next(ctx, method, req)
+		res, err := next(ctx, method, req)
+		if err != nil {
+			return nil, wire.NoPage(err)
+		}
+		return res, nil
 	}
 	page, more, err := r.page(roots(r.inForce(ctx, req)), after)
 	if err != nil {

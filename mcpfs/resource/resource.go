@@ -11,6 +11,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/mcpfs/wire"
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
@@ -84,6 +85,12 @@ func (r *resources) middleware(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 		case *mcp.ListResourcesRequest:
 			return r.list(ctx, method, req, next)
+		case *mcp.ListResourceTemplatesRequest:
+			res, err := next(ctx, method, req)
+			if err != nil && req.Params != nil && req.Params.Cursor != "" {
+				return nil, wire.NoPage(err)
+			}
+			return res, err
 		case *mcp.CompleteRequest:
 			if res := r.completion(ctx, req); res != nil {
 				return res, nil

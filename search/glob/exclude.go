@@ -12,6 +12,7 @@ const MaxPatterns = 256
 type Excludes struct {
 	patterns []*Pattern
 	anywhere map[string]struct{} // plain names that are left out at any depth
+	vain     string              // why the first pattern that can match nothing cannot; an empty one is not meant to
 }
 
 // CompileExcludes reads the excludes of a search: each is a pattern like that of the search itself, so one without "/"
@@ -23,7 +24,7 @@ func CompileExcludes(patterns []string) (Excludes, error) {
 	}
 	b := newBudget(1)
 	for _, s := range patterns {
-		if err := x.add(s, b); err != nil {
+		if err := x.add(b, s, s); err != nil {
 			return Excludes{}, err
 		}
 	}
@@ -48,16 +49,13 @@ func CompileTreeExcludes(patterns []string) (Excludes, error) {
 			x.anywhere[s] = struct{}{}
 			continue
 		}
-		if err := x.add(s, b); err != nil {
-			return Excludes{}, err
-		}
+		forms := []string{s}
 		if !strings.Contains(s, "*") {
 			// a leading "!" or "#" has its meaning at the start of a pattern only
-			for _, anywhere := range []string{"**/" + s, "**/" + s + "/**"} {
-				if err := x.add(anywhere, b); err != nil {
-					return Excludes{}, err
-				}
-			}
+			forms = append(forms, "**/"+s, "**/"+s+"/**")
+		}
+		if err := x.add(b, s, forms...); err != nil {
+			return Excludes{}, err
 		}
 	}
 	return x, nil
@@ -89,7 +87,7 @@ func CompileGlobs(kind string, patterns []string) (Excludes, error) {
 		} else if !strings.Contains(glob, "/") && !strings.HasPrefix(glob, "#") {
 			glob = "**/" + glob
 		}
-		if err := x.add(turned+glob, b); err != nil {
+		if err := x.add(b, s, turned+glob); err != nil {
 			return Excludes{}, err
 		}
 	}
@@ -103,13 +101,29 @@ func few(kind string, patterns []string) error {
 	return nil
 }
 
-func (x *Excludes) add(s string, b *budget) error {
-	p, err := compile(s, b)
-	if err == nil {
+// add adds the patterns that one of the list stands for.
+func (x *Excludes) add(b *budget, sent string, forms ...string) error {
+	vain := ""
+	for i, s := range forms {
+		p, err := compile(s, b)
+		if err != nil {
+			return err
+		}
 		x.patterns = append(x.patterns, p)
+		if why := p.Vain(); i == 0 {
+			vain = why
+		} else if why == "" {
+			vain = ""
+		}
 	}
-	return err
+	if x.vain == "" && sent != "" {
+		x.vain = vain
+	}
+	return nil
 }
+
+// Vain is [Pattern.Vain] of the first of the patterns that has one.
+func (x Excludes) Vain() string { return x.vain }
 
 func plainName(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/*?[]{}()!#\\\x00")

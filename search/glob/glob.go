@@ -18,6 +18,7 @@ const MaxPattern = 4096
 type Pattern struct {
 	globs  []glob
 	negate bool
+	vain   string // why the first alternative that can match nothing cannot
 }
 
 // glob is one alternative: tests for the names of a path, one by one.
@@ -39,7 +40,12 @@ func compile(pattern string, b *budget) (*Pattern, error) {
 		return nil, invalid("a NUL in a pattern")
 	}
 	p := &Pattern{}
-	if strings.HasPrefix(pattern, "#") || pattern == "" {
+	switch {
+	case pattern == "":
+		p.vain = "it is empty; ** stands for everything below the directory"
+		return p, nil
+	case pattern[0] == '#':
+		p.vain = `it begins with #, which makes it a comment; write \# for a name that begins so`
 		return p, nil
 	}
 	if at := extendedAt(pattern, b); b.over {
@@ -56,12 +62,14 @@ func compile(pattern string, b *budget) (*Pattern, error) {
 		return nil, tooMuch(pattern)
 	}
 	for _, a := range alternatives {
-		g, ok := compileGlob(a, b)
-		if b.over {
+		g, vain := compileGlob(a, b)
+		switch {
+		case b.over:
 			return nil, tooMuch(pattern)
-		}
-		if ok {
+		case vain == "":
 			p.globs = append(p.globs, g)
+		case p.vain == "":
+			p.vain = vain
 		}
 	}
 	return p, nil
@@ -124,10 +132,19 @@ func Unclosed(pattern string) bool {
 	return open > 0
 }
 
-// compileGlob reads an alternative; false for one that can match nothing.
-func compileGlob(s string, b *budget) (glob, bool) {
+// Vain says why the pattern, or one of those that its braces stand for, can match no path, and what to write instead;
+// empty: it may match. It is for who is told that nothing matched.
+func (p *Pattern) Vain() string {
+	if p.negate { // it matches all the more
+		return ""
+	}
+	return p.vain
+}
+
+// compileGlob reads an alternative, or says why it can match nothing.
+func compileGlob(s string, b *budget) (g glob, vain string) {
 	if !b.take(&b.parts, 1+strings.Count(s, "/")) {
-		return nil, false
+		return nil, "it is too long"
 	}
 	var names []string
 	all := strings.Split(s, "/")
@@ -147,23 +164,32 @@ func compileGlob(s string, b *budget) (glob, bool) {
 		}
 		names = append(names, n)
 	}
-	g := make(glob, 0, len(names))
-	for _, n := range names {
-		if n == "**" {
+	g = make(glob, 0, len(names))
+	for i, n := range names {
+		// relative paths hold no such names, at the ends of a pattern neither
+		switch {
+		case n == "**":
 			g = append(g, part{globstar: true})
 			continue
-		}
-		// relative paths hold no such names, at the ends of a pattern neither
-		if n == "" || n == "." || n == ".." {
-			return nil, false
+		case n == "" && i == 0:
+			return nil, "it begins with /, and paths are matched from the directory that is searched on: leave the / off, and name the directory to search apart from the pattern"
+		case n == "":
+			return nil, "it ends with /, which no path does here: leave it off, or write /** for what lies below"
+		case n == ".":
+			return nil, "no path below the directory that is searched holds the name . as ./ does: leave it off"
+		case n == "..":
+			return nil, "no path below the directory that is searched holds the name ..: name the directory to search apart from the pattern"
 		}
 		t, ok := compileName(n, b)
 		if !ok {
-			return nil, false
+			return nil, "no character fits what stands in brackets in it: the first of a range comes first in the alphabet too"
 		}
 		g = append(g, part{name: t})
 	}
-	return g, len(g) > 0
+	if len(g) == 0 {
+		return nil, "it stands for the directory itself; ** stands for everything below it"
+	}
+	return g, ""
 }
 
 // Match reports whether rel matches: a path relative to the directory that is searched, cleaned, not empty.

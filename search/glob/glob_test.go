@@ -182,6 +182,45 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
+// A pattern that can match nothing says why, and one that may match does not.
+func TestVain(t *testing.T) {
+	for p, want := range map[string]string{
+		"": "empty", "/etc/*": "begins with /", "/": "begins with /", "../*": "the name ..", "a/../../b": "the name ..", "**/../x": "the name ..", "./*": "the name .", "a/./b": "the name .",
+		"src/": "ends with /", "**/": "ends with /", "#x": "a comment", "[z-a]": "in brackets", "a/..": "the directory itself", "{a,/etc/*}": "begins with /", "x/[z-a]/y": "in brackets",
+		"*": "", "**": "", "a/../b": "", "a//b": "", `\#x`: "", "[a-z]": "", "!/etc/*": "", "!": "", ".": "the name .", "..": "the name ..", ".*": "", "..a": "", "a/**": "", "{a,b}": "",
+	} {
+		c, err := Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Vain(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", p, got, want)
+		}
+	}
+	for _, c := range []struct {
+		pattern               string
+		search, tree, content bool
+	}{
+		{"", false, false, false}, // it is meant to leave out nothing
+		{"/src", true, false, false},
+		{"src/", true, false, false},
+		{"../x", true, true, true},
+		{"./x", true, true, true},
+		{"/x/*", true, true, false},
+		{"x", false, false, false},
+	} {
+		s, err1 := CompileExcludes([]string{"ok", c.pattern})
+		tr, err2 := CompileTreeExcludes([]string{"ok", c.pattern})
+		co, err3 := CompileGlobs("include", []string{"ok", c.pattern})
+		if err1 != nil || err2 != nil || err3 != nil {
+			t.Fatal(err1, err2, err3)
+		}
+		if s.Vain() != "" != c.search || tr.Vain() != "" != c.tree || co.Vain() != "" != c.content {
+			t.Errorf("%q: %q, %q, %q", c.pattern, s.Vain(), tr.Vain(), co.Vain())
+		}
+	}
+}
+
 func TestUnclosed(t *testing.T) {
 	for p, want := range map[string]bool{"*.go": false, "[a-z]": false, "a]": false, `\[a`: false, "{a,b}": false, "[]a]": false, "[[:alpha:]]": false, "[{]": false,
 		"[a": true, "x/[!": true, "{a,b": true, "{a,{b}": true, "*.[ch": true} {

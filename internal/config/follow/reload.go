@@ -5,8 +5,10 @@ package follow
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -25,6 +27,8 @@ type Reloader struct {
 	floor    held.Scope    // in force
 	fixed    []config.Base // what the process can never get over
 	said     map[string]bool
+	later    []string // keys of settings that wait for a restart
+	waiting  []config.Waiting
 }
 
 // NewReloader begins with what a server was started with. confined: the system holds the process inside the directories
@@ -40,6 +44,7 @@ func NewReloader(in config.Input, started *config.Config, confined bool) (*Reloa
 	for _, w := range started.Waiting {
 		r.said[w.String()] = true
 	}
+	r.waiting = started.Waiting
 	raw, err := r.read(config.Name(started.File))
 	if err != nil {
 		return nil, err
@@ -112,19 +117,47 @@ func (r *Reloader) Next() (c *config.Config, lines []string, err error) {
 	for _, w := range c.Waiting {
 		say("Notice: the configuration " + w.String())
 	}
+	var later []string
 	for _, s := range config.Settings() {
 		v, at := s.Show(c), s.Show(r.taken)
 		if v == at || s.Live != nil && s.Live(at, v, r.confined) {
 			continue
 		}
 		say("Notice: the configuration sets " + s.Key + " to " + rootbound.Clean(v) + " — counts from the next start of the server")
+		later = append(later, s.Key)
 		if c, err = s.Keep(c, r.taken); err != nil {
 			return nil, nil, err
 		}
 	}
-	r.said = now
+	r.said, r.later, r.waiting = now, later, c.Waiting
 	return c, lines, nil
 }
+
+// Waits says in words, without a path, what the file says and what is not in force: of the start, or of the last Next.
+func (r *Reloader) Waits() (lines []string) {
+	for _, w := range []struct{ why, until string }{
+		{config.WaitsForApply, "until the operator runs rootbound config apply"}, {config.WaitsForRestart, untilRestart},
+	} {
+		n := 0
+		for _, c := range r.waiting {
+			if c.Why == w.why {
+				n++
+			}
+		}
+		switch {
+		case n == 1:
+			lines = append(lines, "1 change of the configuration, "+w.until)
+		case n > 1:
+			lines = append(lines, fmt.Sprintf("%d changes of the configuration, %s", n, w.until))
+		}
+	}
+	if len(r.later) > 0 {
+		lines = append(lines, "the settings "+strings.Join(r.later, ", ")+", "+untilRestart)
+	}
+	return lines
+}
+
+const untilRestart = "until the server is started anew"
 
 // Widens reports whether a setting of c lets more be touched than what is in force: that of projects is another matter.
 func (r *Reloader) Widens(c *config.Config) bool {

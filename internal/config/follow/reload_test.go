@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,9 @@ func TestReloaderSays(t *testing.T) {
 	p := "relative: first\nprojects: [{dir: p, deny: x}]\n"
 	next(p+"limits: {text: 1 KiB}\ntools: classic\naudit: {path: log}\n", "Notice: the configuration changed audit.path: log, was not set — waits for: rootbound config apply",
 		"Notice: the configuration sets tools to classic — counts from the next start", "Notice: the configuration was read again: limits.text is 1 KiB, was 1 MiB")
+	if got, want := r.Waits(), []string{"1 change of the configuration, until the operator runs rootbound config apply", "the settings tools, until the server is started anew"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 	next(p+"limits: {text: 2 KiB}\naudit: {fsync: always}\n", "Notice: the configuration widened limits.text: 2 KiB, was 1 KiB — waits for: rootbound config apply",
 		"Notice: the configuration was read again: audit.fsync is always, was mutations")
 	c, _, err = r.Next()
