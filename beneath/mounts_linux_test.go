@@ -1,6 +1,7 @@
 package beneath
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 )
@@ -29,5 +30,42 @@ func TestNear(t *testing.T) {
 	}
 	if p.Near(nil) {
 		t.Error("near nothing")
+	}
+}
+
+// A mark is told behind what happened before it, and before what happens after.
+func TestMark(t *testing.T) {
+	w := newWorld(t)
+	o, err := w.set(false).Open(Ref{0, "d"}, Dir)
+	must(t, err)
+	defer o.Close()
+	n, err := NewNotifier()
+	must(t, err)
+	defer n.Close()
+	_, err = n.Add(o)
+	must(t, err)
+	at := map[string]int{} // in what order made files and marks are told
+	for round := range 3 {
+		w.do(fmt.Sprintf("mkdir ws/d/before%d", round))
+		mark, err := n.Mark()
+		must(t, err)
+		w.do(fmt.Sprintf("mkdir ws/d/after%d", round))
+		for after := fmt.Sprint("after", round); at[after] == 0; {
+			must(t, n.Next(func(e Notice) {
+				switch {
+				case e.What&Made != 0:
+					at[e.Name] = len(at) + 1
+				case e.ID == mark && e.What&Forgotten != 0:
+					at[fmt.Sprint("mark", round)] = len(at) + 1
+				}
+			}))
+		}
+	}
+	for round := range 3 {
+		for i, what := range []string{"before", "mark", "after"} {
+			if got := at[fmt.Sprint(what, round)]; got != 3*round+i+1 {
+				t.Errorf("%s%d is number %d: %v", what, round, got, at)
+			}
+		}
 	}
 }

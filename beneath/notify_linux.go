@@ -31,6 +31,9 @@ const (
 // ownFDs is where a held descriptor has a path: inotify_add_watch(2) takes nothing else.
 const ownFDs = "/proc/self/fd/"
 
+// ownTasks is a directory that nobody else watches here: kernel file systems are no roots.
+const ownTasks = "/proc/self/task/"
+
 // NewNotifier makes an instance. limit_reached where this user or process may have no more of them; io_error, Detail
 // "no /proc", where the system has no procfs to name a held directory by.
 func NewNotifier() (*Notifier, error) {
@@ -121,6 +124,22 @@ func (n *Notifier) Remove(id WatchID) {
 		_, _ = unix.InotifyRmWatch(n.h.fd, uint32(id))
 		n.h.drop()
 	}
+}
+
+// Mark has Next tell a notice Forgotten of this number behind all that it has to tell by now.
+func (n *Notifier) Mark() (WatchID, error) {
+	if n.shut.Load() || !n.h.hold() {
+		return 0, released()
+	}
+	defer n.h.drop()
+	wd, err := unix.InotifyAddWatch(n.h.fd, ownTasks, unix.IN_DELETE_SELF|unix.IN_ONLYDIR)
+	if err == nil {
+		_, err = unix.InotifyRmWatch(n.h.fd, uint32(wd))
+	}
+	if err != nil {
+		return 0, watchRefused(err)
+	}
+	return WatchID(wd), nil
 }
 
 // AddTree is Add for o and Object.Walk below it, in one: each directory that visit goes into is watched before its

@@ -32,6 +32,9 @@ func (n *Notifier) AddSelf(*Object) (WatchID, error) { return 0, noNotifier() }
 // Remove does nothing.
 func (n *Notifier) Remove(WatchID) {}
 
+// Mark refuses.
+func (n *Notifier) Mark() (WatchID, error) { return 0, noNotifier() }
+
 // AddTree refuses.
 func (n *Notifier) AddTree(context.Context, *Object, func(id WatchID, dir ObjectID, name string, depth int) (bool, error), func(*Node) (Step, error), func(rel string, err error)) error {
 	return noNotifier()

@@ -20,6 +20,13 @@ func (x *Watch) take(n beneath.Notice) {
 	}
 	k := x.nodes.find(n.ID)
 	switch {
+	case k == none && n.ID == x.mark && x.mark != 0:
+		if x.mark = 0; x.astray {
+			x.astray = false
+			x.check(beneath.SelfGone)
+			x.doubt() // or it is there again
+		}
+		return
 	case k == none:
 		if n.What&(beneath.SelfMoved|beneath.SelfGone|beneath.Forgotten) != 0 && slices.Contains(x.above, n.ID) {
 			x.check(n.What)
@@ -89,7 +96,9 @@ func (x *Watch) resolve(k int32, name string) (l beneath.Look, ok bool) {
 		x.end(rootbound.MovedOut)
 	default: // a notice is coming that tells whether it was moved or removed
 		x.astray = true
-		x.doubt()
+		if x.mark == 0 {
+			x.doubt()
+		}
 	}
 	return l, false
 }
@@ -259,7 +268,7 @@ func (x *Watch) check(what beneath.What) {
 
 // again looks at everything once more, after something happened of which there are no notices.
 func (x *Watch) again() {
-	x.unsure = true
+	x.unsure, x.mark = true, 0 // which may be lost as well
 	x.rescan()
 	x.overflow()
 }
@@ -297,9 +306,12 @@ func (x *Watch) tellAll() {
 func (x *Watch) closeWindows() {
 	now := time.Now()
 	late, all := x.pend.due(now)
-	if all && x.astray {
-		x.astray = false
-		x.check(beneath.SelfGone)
+	if all && x.astray && x.mark == 0 {
+		var ok bool
+		if x.mark, ok = x.w.mark(x); !ok {
+			x.astray = false
+			x.check(beneath.SelfGone)
+		}
 	}
 	if all {
 		x.rescan()

@@ -135,7 +135,15 @@ func (w *Watcher) dispatch(n beneath.Notice, work []*Watch) []*Watch {
 			w.forgotten(id)
 		}
 		w.undrained()
+		clear(w.marks)
 		for _, x := range w.watches {
+			queue(x)
+		}
+		return work
+	}
+	if id, ok := w.marks[n.ID]; ok {
+		delete(w.marks, n.ID)
+		if x := w.watches[id]; x != nil {
 			queue(x)
 		}
 		return work

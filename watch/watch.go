@@ -74,6 +74,7 @@ type notifier interface {
 	AddTree(ctx context.Context, o *beneath.Object, entered func(id beneath.WatchID, dir beneath.ObjectID, name string, depth int) (again bool, err error),
 		visit func(*beneath.Node) (beneath.Step, error), failed func(rel string, err error)) error
 	Remove(id beneath.WatchID)
+	Mark() (beneath.WatchID, error)
 	Next(tell func(beneath.Notice)) error
 	Close() error
 }
@@ -96,6 +97,7 @@ type Watcher struct {
 	adding  int                          // who is adding watches now
 	dead    map[beneath.WatchID]bool     // removed; true: and the kernel has said so. Kept while somebody adds
 	drained map[beneath.WatchID]chan struct{}
+	marks   map[beneath.WatchID]uint32 // the watch that waits for it
 }
 
 const shared = ^uint32(0)
@@ -133,7 +135,7 @@ func newWith(n notifier, o Options) *Watcher {
 		o.Waiting = 65_536
 	}
 	w := &Watcher{opt: o, n: n, watches: map[uint32]*Watch{}, each: map[string]*share{}, shared: map[beneath.WatchID][]uint32{},
-		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}}
+		dead: map[beneath.WatchID]bool{}, drained: map[beneath.WatchID]chan struct{}{}, marks: map[beneath.WatchID]uint32{}}
 	w.duty.timer = time.AfterFunc(time.Hour, w.tick)
 	w.duty.timer.Stop()
 	w.wg.Go(w.read)
@@ -319,6 +321,21 @@ func (w *Watcher) disown(id beneath.WatchID, x *Watch, wait bool) (drained chan 
 	}
 	w.n.Remove(id) // no I/O: it frees the mark
 	return drained
+}
+
+// mark has x take a notice of this number behind all that the kernel has to tell by now; false: it cannot be had.
+func (w *Watcher) mark(x *Watch) (beneath.WatchID, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed || w.deaf {
+		return 0, false
+	}
+	id, err := w.n.Mark()
+	if err != nil {
+		return 0, false
+	}
+	w.marks[id] = x.id
+	return id, true
 }
 
 // count takes one directory more for x, unless its owner has as many as he may.

@@ -49,7 +49,8 @@ type Watch struct {
 	unsure   bool      // not all directories may be watched: look again
 	missing  time.Time // when the watched file was missed, plus what it is given to come back
 	lastSeen beneath.What
-	astray   bool // node 0 was not at its place, and no notice has said why
+	astray   bool            // node 0 was not at its place, and no notice has said why
+	mark     beneath.WatchID // comes behind the notices that may say why; 0: none was asked for
 	done     bool
 }
 

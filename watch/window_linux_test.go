@@ -17,8 +17,9 @@ import (
 
 // script is a notifier without a kernel: all it tells is put into it.
 type script struct {
-	notices chan beneath.Notice
-	last    beneath.WatchID
+	notices  chan beneath.Notice
+	last     beneath.WatchID
+	unmarked bool
 }
 
 func (s *script) Add(*beneath.Object) (beneath.WatchID, error) { s.last++; return s.last, nil }
@@ -28,6 +29,13 @@ func (s *script) AddSelf(o *beneath.Object) (beneath.WatchID, error) {
 func (s *script) AddTree(context.Context, *beneath.Object, func(beneath.WatchID, beneath.ObjectID, string, int) (bool, error),
 	func(*beneath.Node) (beneath.Step, error), func(string, error)) error {
 	return nil
+}
+func (s *script) Mark() (beneath.WatchID, error) {
+	if s.unmarked {
+		return 0, closed()
+	}
+	s.last++
+	return s.last, nil
 }
 func (s *script) Remove(beneath.WatchID) {}
 func (s *script) Close() error           { close(s.notices); return nil }
