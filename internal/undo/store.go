@@ -132,9 +132,12 @@ func (s *Store) Close() error {
 
 func (s *Store) path(sub, name string) string { return filepath.Join(s.dir, sub, name) }
 
-// newID begins with the time, so that names sort by age.
+// newID begins with the time, so that names sort by age: milliseconds, and behind the hyphen what is beyond them in
+// microseconds, for two changes fit into one millisecond where nothing has to be synced.
 func (s *Store) newID() string {
-	return strings.ToLower(strconv.FormatInt(s.opt.Now().UnixMilli(), 36) + "-" + rand.Text()[:8])
+	now := s.opt.Now()
+	beyond := strconv.FormatInt(now.UnixMicro()%1000, 36)
+	return strings.ToLower(strconv.FormatInt(now.UnixMilli(), 36) + "-" + strings.Repeat("0", 2-len(beyond)) + beyond + rand.Text()[:6])
 }
 
 // timeOf reads the time an id was made at.
