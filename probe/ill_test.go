@@ -50,8 +50,11 @@ func TestIllServersAreReported(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			timeout := 20 * time.Second
-			if strings.Contains(want, "2s") {
+			switch {
+			case strings.Contains(want, "2s"):
 				timeout = 2 * time.Second
+			case mode == "writes-at-its-end":
+				timeout = 5 * time.Minute // and ten seconds for its end
 			}
 			r := judge(t, tiny(t, mode), probe.Options{Only: []string{"S02"}, Timeout: timeout})
 			if o := r.Cases[0]; o.Verdict != probe.Fell || !strings.Contains(strings.Join(o.Evidence, " "), want) {

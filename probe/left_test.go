@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rootbound/rootbound/internal/rig"
 )
 
@@ -167,6 +169,9 @@ func TestNobodyReadsOn(t *testing.T) {
 	c := s.program(t, "sound", "--only", "sixteen", "--format", "json", "--jobs", "1")
 	r, w, err := os.Pipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil { // it holds less than is said: the program waits for a reader
 		t.Fatal(err)
 	}
 	c.Stdout, c.Stderr = w, w

@@ -60,7 +60,7 @@ func (r *suite) greet(ctx context.Context, w *truth.World, era string) error {
 	if err != nil {
 		return r.explain("", fmt.Errorf("%w: %w", errNoStart, err))
 	}
-	defer conn.Close(patience)
+	defer conn.Close(r.parting())
 	hello, err := conn.Hello(ctx)
 	if err != nil {
 		return r.explain(conn.Stderr(), fmt.Errorf("no handshake: %w", err))

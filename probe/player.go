@@ -178,7 +178,7 @@ func (p *player) perform(ctx context.Context) error {
 	if p.conn, err = p.run.open(p.ctx, o); err != nil {
 		return fmt.Errorf("the server did not start: %w", err)
 	}
-	defer func() { p.letGo(); p.conn.Close(patience) }()
+	defer func() { p.letGo(); p.conn.Close(p.run.parting()) }()
 	greeting, stop := p.run.greeting(p.ctx)
 	defer stop()
 	if _, err := p.conn.Hello(greeting); err != nil {
@@ -210,9 +210,6 @@ func (p *player) perform(ctx context.Context) error {
 	}
 	return nil
 }
-
-// patience is how long a server may take to end after its input was closed.
-const patience = 300 * time.Millisecond
 
 // settle takes note of what changed since the last look. p.mu is held.
 func (p *player) settle() {

@@ -43,11 +43,13 @@ type Server struct {
 
 // Options of a run. The zero value is a full deterministic run of the built-in cases.
 type Options struct {
-	Cases   []script.Case // nil: the built-in ones
-	Only    []string      // ids, families or patterns with *; a case runs if one fits
-	Eras    []string      // nil: all the server speaks
-	Race    time.Duration // how long each race lasts; 0: races are skipped
-	Timeout time.Duration // for one answer; default 10 s. A handshake may take three times as long
+	Cases []script.Case // nil: the built-in ones
+	Only  []string      // ids, families or patterns with *; a case runs if one fits
+	Eras  []string      // nil: all the server speaks
+	Race  time.Duration // how long each race lasts; 0: races are skipped
+	// Timeout is for one answer; default 10 s. A handshake may take three times as long, and a thirtieth of it is left to a
+	// server that is to end.
+	Timeout time.Duration
 	// Start is how long a server of Streamable HTTP may take until it listens; default 15 s. One whose process ends, or that
 	// listens at another port only, is given up before.
 	Start time.Duration
@@ -145,6 +147,10 @@ func (r *suite) patience(ctx context.Context) (context.Context, context.CancelFu
 func (r *suite) greeting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 3*r.o.Timeout)
 }
+
+// parting is how long a server may take to end after its input was closed: a third of a second by default, and longer where
+// more time is given for an answer.
+func (r *suite) parting() time.Duration { return r.o.Timeout / 30 }
 
 // open starts a server, and waits for one of Streamable HTTP until it listens.
 func (r *suite) open(ctx context.Context, o wire.Options) (*wire.Conn, error) {

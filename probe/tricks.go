@@ -37,7 +37,7 @@ func (p *player) trick(s script.Step) error {
 		if conn, err = p.run.open(p.ctx, o); err != nil {
 			return err
 		}
-		defer conn.Close(patience)
+		defer conn.Close(p.run.parting())
 	}
 	state := ""
 	if s.State != "unasked" {

@@ -167,7 +167,7 @@ func (w *web) lost(err error) {
 			return
 		case <-w.c.ctx.Done():
 			return
-		case <-time.After(time.Second):
+		case <-time.After(parting):
 		}
 	}
 	w.c.fail(fmt.Errorf("%w: %v", ErrReach, errors.Unwrap(err)))

@@ -59,7 +59,7 @@ func start(o Options) (c *child, in io.WriteCloser, out *os.File, err error) {
 	c = &child{cmd: exec.Command(o.Argv[0], o.Argv[1:]...), exited: make(chan struct{})}
 	c.tail.hear = o.Hear
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = o.Dir, o.Env, &c.tail
-	c.cmd.WaitDelay = time.Second // a grandchild may hold stderr
+	c.cmd.WaitDelay = holding
 	grouped(c.cmd)
 	if in, err = c.cmd.StdinPipe(); err != nil {
 		return nil, nil, nil, err
@@ -156,7 +156,7 @@ func (p *pipes) gone(c *Conn) {
 	select {
 	case <-p.exited:
 		c.fail(p.ended())
-	case <-time.After(time.Second):
+	case <-time.After(parting):
 		c.fail(fmt.Errorf("%w: it closed its output", ErrGone))
 	}
 }

@@ -27,7 +27,8 @@ const (
 	unasked     = 20000            // messages that answer nothing, before a server counts as flooding
 	questions   = 1000             // of the server that are not answered yet, before it counts as flooding
 	replying    = 10 * time.Second // for what the client writes by itself
-	parting     = 2 * time.Second  // between a pipe that breaks and the word on how the process ended
+	holding     = 5 * time.Second  // how long a grandchild that holds stderr is listened to
+	parting     = 6 * time.Second  // between a pipe that breaks and the word on how the process ended
 )
 
 // What can end a connection. Each comes wrapped in a text that says more.
@@ -290,7 +291,7 @@ func (c *Conn) write(ctx context.Context, lines ...[]byte) error {
 		case <-c.gone:
 			return c.Err()
 		case <-ctx.Done():
-		case <-time.After(parting):
+		case <-time.After(parting + time.Second):
 		}
 		return fmt.Errorf("%w: %v", ErrGone, err)
 	}
