@@ -47,7 +47,7 @@ func newSite(t *testing.T, o Options) *site {
 		o.Projects = append(o.Projects, rootbound.Project{ID: rootbound.RootID(id), Dir: filepath.Join(dir, id), Rights: rootbound.Full})
 	}
 	s.write("outside/in-outside.txt", "needle of outside\n")
-	o.Version, o.NoSlow, o.Transport = "test", true, "http"
+	o.Version, o.NoSlow, o.Transport, o.FSTimeout = "test", true, "http", time.Minute // the disk of a busy machine is slow
 	if s.service, err = New(o); err != nil {
 		t.Fatal(err)
 	}
