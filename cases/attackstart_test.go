@@ -27,6 +27,9 @@ func (r *run) prepare() {
 	if len(r.a.Roots) == 0 {
 		r.a.Roots = []string{"ws"}
 	}
+	if r.a.hasStep("fusehang", "") {
+		r.start.env = append(r.start.env, fsTimeout(5*time.Second))
+	}
 	r.start.launch.Trace = r.a.hasStep("trace", "") || r.a.hasStep("at-syscall", "")
 }
 

@@ -140,7 +140,7 @@ func (w *world) badLine(p *product, c badLine, modern bool, answers <-chan []byt
 	}
 	p.Line([]byte(`{"jsonrpc":"2.0","id":"` + ping + `","method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
 	due, alive := c.code != 0 || c.tool || c.served, false
-	limit := time.After(20 * time.Second)
+	limit := time.After(time.Minute)
 	for due || !alive {
 		var raw []byte
 		select {
@@ -219,7 +219,7 @@ func TestDuplicateIDs(t *testing.T) {
 			} else if !bytes.Contains(raw, []byte(`"error"`)) {
 				t.Errorf("%.300s", raw)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("fewer than 50 answers; stderr: %.400s", p.Stderr())
 		}
 	}
@@ -242,7 +242,7 @@ func (w *world) bare(argv ...string) *child {
 	w.t.Helper()
 	all := append(rig.Server(w.t), append([]string{"--confine=off", "--no-slow"}, argv...)...)
 	c := &child{Cmd: exec.Command(all[0], all[1:]...)}
-	c.Env = []string{"HOME=" + w.state + "/home", "XDG_STATE_HOME=" + w.state + "/state"}
+	c.Env = []string{"HOME=" + w.state + "/home", "XDG_STATE_HOME=" + w.state + "/state", fsTimeout(time.Minute)}
 	c.Stderr = &c.errors
 	var err error
 	if c.in, err = c.StdinPipe(); err == nil {
@@ -265,9 +265,10 @@ func (c *child) say(line string) error {
 	return err
 }
 
-// ended waits for the process's own end.
-func (w *world) ended(c *child, within time.Duration) {
+// ended waits for the process's own end. It is less than the minute after which a session that stalls ends in any case.
+func (w *world) ended(c *child) {
 	w.t.Helper()
+	const within = 45 * time.Second
 	done := make(chan error, 1)
 	go func() { done <- c.Wait() }()
 	select {
@@ -315,7 +316,7 @@ func TestClientGoneInMidCall(t *testing.T) {
 				wait(50 * time.Millisecond)
 			}
 			c.in.Close()
-			w.ended(c, 15*time.Second)
+			w.ended(c)
 			if b, err := os.ReadFile(w.dir + "/ws/big/text"); err != nil || string(b) != old && string(b) != fresh {
 				t.Errorf("%d bytes, %v", len(b), err)
 			}
@@ -381,5 +382,5 @@ func TestClientThatReadsLate(t *testing.T) {
 	}
 	sent.Wait()
 	c.in.Close()
-	w.ended(c, 10*time.Second)
+	w.ended(c)
 }

@@ -27,7 +27,7 @@ func (w *world) holdEntry() (release func()) {
 
 // untilWaiting returns when the traced server has been refused a lock more than once since it was armed.
 func (p *product) untilWaiting(w *world) {
-	for range 400 {
+	for range 2400 { // a minute
 		fmt.Fprintln(p.in, "log")
 		tries := 0
 		for {

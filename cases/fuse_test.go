@@ -40,12 +40,13 @@ type fuseNode struct {
 
 // fuseTree serves a few nodes, numbered from 1, and holds some requests back until it is told to answer.
 type fuseTree struct {
-	dev   *os.File
+	dev   int
 	nodes []fuseNode
 	holds func(op uint32, node uint64) bool
 
 	Held   chan struct{} // closed when a request is held back for the first time
 	Freed  chan struct{} // closed by whoever lets all answers go
+	gone   chan struct{} // closed when it is unmounted: nobody waits for answers any more
 	once   sync.Once
 	mu     sync.Mutex
 	opened int
@@ -57,33 +58,37 @@ func (w *world) mountFUSE(dir string, nodes []fuseNode, holds func(op uint32, no
 	if !mounts() {
 		return nil, errNoEffect{"no private mount namespace"}
 	}
-	dev, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
-		return nil, errNoEffect{"/dev/fuse cannot be opened"}
-	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := unix.Mount("none", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", dev.Fd())); err != nil {
-		dev.Close()
+	dev, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, errNoEffect{"/dev/fuse cannot be opened"}
+	}
+	if err := unix.Mount("none", dir, "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", dev)); err != nil {
+		unix.Close(dev)
 		return nil, errNoEffect{"FUSE cannot be mounted: " + err.Error()}
 	}
-	f := &fuseTree{dev: dev, nodes: nodes, holds: holds, Held: make(chan struct{}), Freed: make(chan struct{}), quiet: make(chan struct{})}
+	f := &fuseTree{dev: dev, nodes: nodes, holds: holds, Held: make(chan struct{}), Freed: make(chan struct{}), gone: make(chan struct{}), quiet: make(chan struct{})}
 	var served sync.WaitGroup
 	served.Go(func() { f.serve(w.t, &served) })
 	w.after(func() {
-		unix.Unmount(dir, unix.MNT_DETACH|unix.MNT_FORCE) // ends the connection, and with it every call that waits
-		dev.Close()
+		// It ends the connection, and with it every call that waits and the reading of them.
+		if err := unix.Unmount(dir, unix.MNT_DETACH|unix.MNT_FORCE); err != nil {
+			w.t.Errorf("FUSE is not unmounted: %v", err)
+			return
+		}
+		close(f.gone)
 		served.Wait()
+		unix.Close(dev) // not before: the number would be another file's, of another test, while it is read and written
 	})
 	return f, nil
 }
 
 func (f *fuseTree) serve(t *testing.T, all *sync.WaitGroup) {
-	fd := int(f.dev.Fd())
 	for {
 		in := make([]byte, 1<<17)
-		n, err := unix.Read(fd, in)
+		n, err := unix.Read(f.dev, in)
 		switch {
 		case errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EAGAIN):
 			continue
@@ -93,18 +98,22 @@ func (f *fuseTree) serve(t *testing.T, all *sync.WaitGroup) {
 		in = in[:n]
 		op, node := binary.LittleEndian.Uint32(in[4:]), binary.LittleEndian.Uint64(in[16:])
 		if !f.holds(op, node) {
-			f.answer(t, fd, op, node, in)
+			f.answer(t, op, node, in)
 			continue
 		}
 		f.once.Do(func() { close(f.Held) })
 		all.Go(func() {
-			<-f.Freed
-			f.answer(t, fd, op, node, in)
+			select {
+			case <-f.Freed:
+			case <-f.gone:
+				return
+			}
+			f.answer(t, op, node, in)
 		})
 	}
 }
 
-func (f *fuseTree) answer(t *testing.T, fd int, op uint32, node uint64, in []byte) {
+func (f *fuseTree) answer(t *testing.T, op uint32, node uint64, in []byte) {
 	body, errno := f.reply(op, node, in[40:])
 	switch op {
 	case fuseForget, fuseManyForget, fuseInterrupt:
@@ -118,7 +127,7 @@ func (f *fuseTree) answer(t *testing.T, fd int, op uint32, node uint64, in []byt
 	binary.LittleEndian.PutUint32(out[4:], uint32(-int32(errno)))
 	copy(out[8:16], in[8:16])
 	// ENOENT: nobody waits for the answer any more.
-	if _, err := unix.Write(fd, out); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EBADF) {
+	if _, err := unix.Write(f.dev, out); err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) {
 		t.Errorf("FUSE answer to request %d: %v", op, err)
 	}
 }

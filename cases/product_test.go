@@ -30,6 +30,10 @@ func (l *launch) text() string {
 	return string(b)
 }
 
+// fsTimeout is how long a call waits for the file system: longer than by default, for the disk of a busy machine is slow, but
+// where a case is about one that does not answer.
+func fsTimeout(d time.Duration) string { return "ROOTBOUND_FS_TIMEOUT=" + d.String() }
+
 // start is how a product is started for one case.
 type start struct {
 	bin     string   // another build of the server
@@ -57,7 +61,7 @@ type product struct {
 func (w *world) begin(s start) (*product, error) {
 	env := []string{
 		"PATH=/usr/bin:/bin", "HOME=" + w.state + "/home", "XDG_STATE_HOME=" + w.state + "/state",
-		"XDG_RUNTIME_DIR=" + w.state + "/run", "XDG_CONFIG_HOME=" + w.state + "/config", "TZ=UTC",
+		"XDG_RUNTIME_DIR=" + w.state + "/run", "XDG_CONFIG_HOME=" + w.state + "/config", "TZ=UTC", fsTimeout(time.Minute),
 	}
 	for _, d := range []string{"state", "run", "config"} {
 		if err := os.MkdirAll(w.state+"/"+d, 0o700); err != nil {

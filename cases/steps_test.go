@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -108,7 +107,12 @@ func (w *world) do(s step) error {
 	case "remove":
 		return os.RemoveAll(p)
 	case "program":
-		return copyFile("/bin/sleep", p, 0o755)
+		// By a process of its own: had this one the file open for writing, whatever another test starts at that moment would have
+		// it too until it becomes its program, and what is written to cannot be run.
+		w.parent(p)
+		if out, err := exec.Command("cp", "/bin/sleep", p).CombinedOutput(); err != nil {
+			return fmt.Errorf("cp: %w: %s", err, out)
+		}
 	case "run":
 		c := exec.Command(p, "60")
 		if err := c.Start(); err != nil {
@@ -264,23 +268,6 @@ func (w *world) chattr(p, flag string) error {
 	}
 	w.after(func() { setFlag(p, flagImmutable, false) })
 	return nil
-}
-
-func copyFile(from, to string, mode os.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, mode)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		out.Close()
-		return err
-	}
-	return out.Close()
 }
 
 // casefold mounts a small ext4 that folds case at p.
