@@ -73,6 +73,14 @@ type plan struct {
 	Steps   []step            `json:"steps"`
 }
 
+// runs is how long a client may take for all of its steps, on any machine.
+const runs = 3 * time.Minute
+
+// environment is that of a server whose files lie in dir. The disk of a busy machine may be slow.
+func environment(dir string) map[string]string {
+	return map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "XDG_STATE_HOME": dir + "/state", "ROOTBOUND_FS_TIMEOUT": "1m"}
+}
+
 // client is one client program in one era.
 type client struct {
 	name   string
@@ -125,7 +133,7 @@ func runNode(t *testing.T, script string, p plan) []seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), runs)
 	defer cancel()
 	c := exec.CommandContext(ctx, "node", script)
 	c.Stdin = bytes.NewReader(in)
@@ -155,7 +163,7 @@ func runNode(t *testing.T, script string, p plan) []seen {
 // runGo does the steps with the Go SDK's client. version pins a revision; empty negotiates.
 func runGo(t *testing.T, version string, p plan) []seen {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), runs)
 	defer cancel()
 	c := mcp.NewClient(&mcp.Implementation{Name: "e2e-go", Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{RootsV2: &mcp.RootCapabilities{ListChanged: true}},
@@ -286,7 +294,7 @@ func TestMainJob(t *testing.T) {
 			repo, uri := dir+"/repo", "file://"+dir+"/repo"
 			p := plan{
 				Command: bin, Args: []string{"serve", "--confine=off", "--no-slow", repo},
-				Env: map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "XDG_STATE_HOME": dir + "/state"}, Roots: []string{uri},
+				Env: environment(dir), Roots: []string{uri},
 				Steps: []step{
 					{Do: "server"},
 					{Do: "tools"},
@@ -390,7 +398,7 @@ func TestWithoutRoots(t *testing.T) {
 			dir := repository(t)
 			got := c.run(t, plan{
 				Command: rig.Binary(t), Args: []string{"serve", "--confine=off", dir + "/repo"},
-				Env: map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "XDG_STATE_HOME": dir + "/state"},
+				Env: environment(dir),
 				Steps: []step{
 					{Do: "call", Tool: "read_text_file", Args: map[string]any{"path": "go.mod"}},
 					{Do: "call", Tool: "list_allowed_directories"},

@@ -40,7 +40,7 @@ func revisions(t *testing.T) {
 				t.Fatal(err)
 			}
 			got[i] = r.ProtocolVersion
-			if code := s.Close(5 * time.Second); code != 0 {
+			if code := s.Close(time.Minute); code != 0 {
 				t.Errorf("%s ends with %d when its input ends, want 0", name, code)
 			}
 		}
@@ -153,6 +153,10 @@ func startUp(t *testing.T) {
 						}
 					}
 				}
+				// What was said before an answer may be read after it: they come by two pipes.
+				for end := time.Now().Add(time.Minute); !strings.Contains(s.Stderr(), c.stderr) && time.Now().Before(end); {
+					time.Sleep(10 * time.Millisecond)
+				}
 				if !strings.Contains(s.Stderr(), c.stderr) {
 					t.Errorf("%s: stderr %q lacks %q", name, s.Stderr(), c.stderr)
 				}
@@ -175,7 +179,7 @@ func rootEntries(t *testing.T) {
 			if _, err := s.Open(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			for end := time.Now().Add(10 * time.Second); s.Asks() == 0 && time.Now().Before(end); { // theirs asks by itself, ours in the call
+			for end := time.Now().Add(time.Minute); s.Asks() == 0 && time.Now().Before(end); { // theirs asks by itself, ours in the call
 				s.call(t, "read_text_file", `{"path":"BASE/ws/dir/b.md"}`)
 			}
 			if r := s.call(t, "read_text_file", `{"path":"BASE/ws/dir/b.md"}`); !r.OK() {

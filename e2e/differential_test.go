@@ -51,7 +51,7 @@ func begin(t *testing.T, name, base string, o rawmcp.Options, dirs ...string) *s
 		o.Argv = append(o.Argv, filepath.Join(base, d))
 	}
 	o.Dir = base
-	o.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base + "/home", "XDG_STATE_HOME=" + base + "/state", "TZ=UTC"}
+	o.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base + "/home", "XDG_STATE_HOME=" + base + "/state", "TZ=UTC", "ROOTBOUND_FS_TIMEOUT=1m"}
 	c, err := rawmcp.Start(o)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func pair(t *testing.T, o rawmcp.Options, dirs ...string) [2]*side {
 }
 
 func deadline(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

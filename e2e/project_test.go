@@ -39,7 +39,7 @@ func TestProjectJob(t *testing.T) {
 			steps, checks := projectSteps()
 			got := c.run(t, plan{
 				Command: bin, Args: []string{"serve", "--confine=off", "--no-slow", "--config", dir + "/rootbound.yaml"},
-				Env: map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "XDG_STATE_HOME": dir + "/state"}, Roots: []string{"file://" + dir + "/repo"},
+				Env: environment(dir), Roots: []string{"file://" + dir + "/repo"},
 				Steps: steps,
 			})
 			for i, check := range checks {

@@ -63,7 +63,7 @@ func TestSubscriptions(t *testing.T) {
 			add(step{Do: "unsubscribe", URIs: []string{l}})
 			got := c.run(t, plan{
 				Command: bin, Args: []string{"serve", "--confine=off", "--no-slow", "--tools=project", "--config", file},
-				Env: map[string]string{"HOME": dir, "PATH": os.Getenv("PATH"), "XDG_STATE_HOME": dir + "/state"}, Steps: steps,
+				Env: environment(dir), Steps: steps,
 			})
 			for i, s := range got {
 				if s.Thrown != "" && i != denied {

@@ -46,6 +46,10 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// busy lets a call wait longer for the file system than by default: the disk of a machine that does much else is slow, and no
+// test is about that.
+const busy = "ROOTBOUND_FS_TIMEOUT=1m"
+
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
 	return startIn(t, filepath.Join(t.TempDir(), "state"), args...)
@@ -58,7 +62,7 @@ func startIn(t *testing.T, state string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command(self, args...), stderr: &lockedBuffer{}, ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state)
+	p.cmd.Env = append(os.Environ(), "ROOTBOUND_TEST_AS=rootbound", "ROOTBOUND_STATE_DIR="+state, busy)
 	p.cmd.Stderr = p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

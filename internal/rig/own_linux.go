@@ -51,7 +51,7 @@ func own(t *testing.T, what string, namespaces uintptr) bool {
 	if os.Getenv(inside) == what {
 		return true
 	}
-	c := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=120s")
+	c := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
 	c.Env = append(os.Environ(), inside+"="+what)
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 	if namespaces&unix.CLONE_NEWUSER != 0 {

@@ -173,7 +173,7 @@ func (p *plan) deeds(log *decision.JSONL) map[string]func() error {
 		"write config":             func() error { return os.WriteFile(w+"/etc/config.yaml", nil, 0o600) },
 		"read the log's neighbour": func() error { _, err := os.ReadFile(w + "/log/other"); return err },
 		"dial": func() error {
-			c, err := net.DialTimeout("tcp4", p.Listener, time.Second)
+			c, err := net.DialTimeout("tcp4", p.Listener, time.Minute)
 			if err == nil {
 				c.Close()
 			}
