@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/unread"
 )
 
 // patience is how long a test waits for what must come. It is not a measure of anything.
@@ -31,10 +33,17 @@ type site struct {
 	t       *testing.T
 	dir     string
 	service *Service
+	bounds  *unread.Bounds
 	url     string
 }
 
 func newSite(t *testing.T, o Options) *site {
+	t.Helper()
+	return newBoundedSite(t, o, unread.Options{})
+}
+
+// newBoundedSite is a site that treats those who do not read in this way.
+func newBoundedSite(t *testing.T, o Options, b unread.Options) *site {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -52,22 +61,29 @@ func newSite(t *testing.T, o Options) *site {
 		t.Fatal(err)
 	}
 	get := func(*http.Request) *mcp.Server { return s.service.mcp }
-	legacy := s.service.scope.Sessions(mcp.NewStreamableHTTPHandler(get, nil))
-	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	s.bounds = unread.New(b)
+	legacy := s.service.scope.Sessions(s.bounds.Handler(s.service.hub.Streams(mcp.NewStreamableHTTPHandler(get, nil))))
+	modern := s.bounds.Handler(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
 	verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
 		return &auth.TokenInfo{UserID: token, Expiration: time.Now().Add(time.Hour)}, nil
 	}
-	h := httptest.NewServer(auth.RequireBearerToken(verify, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := httptest.NewUnstartedServer(auth.RequireBearerToken(verify, nil)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= "2026-07-28" {
 			modern.ServeHTTP(w, r)
 			return
 		}
 		legacy.ServeHTTP(w, r)
 	})))
+	h.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(4 << 10) // so that little is enough to be more than an unread stream takes
+		return ctx
+	}
+	h.Start()
 	s.url = h.URL
 	t.Cleanup(func() {
 		ctx, stop := context.WithTimeout(context.Background(), patience)
 		defer stop()
+		s.bounds.Close()
 		if err := s.service.Close(ctx); err != nil {
 			t.Errorf("close: %v", err)
 		}

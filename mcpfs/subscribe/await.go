@@ -136,7 +136,7 @@ func (st *stream) back(ctx context.Context, s *subscription, lost bool) bool {
 	err := st.look(ctx, &gen, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
 	switch {
 	case err == nil:
-		if !st.update(ctx, s.uri, gen) {
+		if !st.update(ctx, s.uri, s.uri, gen) {
 			st.owe(s.uri)
 			return false
 		}

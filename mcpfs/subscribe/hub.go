@@ -71,7 +71,7 @@ func (h *Hub) Limit(subscriptions int) {
 func (h *Hub) Add(server *mcp.Server, g *guard.Guard, s *mcpscope.Scope) {
 	h.guard, h.scope = g, s
 	h.tap.server = server
-	h.tap.changed = h.listChanged
+	h.tap.changed, h.tap.legacy = h.listChanged, h.sessionChanged
 	server.AddSendingMiddleware(h.tap.sending)
 	server.AddReceivingMiddleware(h.receiving)
 }
@@ -185,6 +185,16 @@ func (h *Hub) listChanged(k kinds) {
 				st.changed(k)
 			}
 		}
+	}
+}
+
+// sessionChanged is told by the tap that one legacy session is to hear that a list changed. One that has sent no request yet
+// knows no list.
+func (h *Hub) sessionChanged(ss *mcp.ServerSession, k kinds) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if st := h.sessions[ss]; st != nil {
+		st.changed(k)
 	}
 }
 

@@ -61,7 +61,7 @@ func (h *Hub) legacy(req mcp.Request) *stream {
 		return nil
 	}
 	st = h.stream(ss, standing)
-	st.wants = resources // of the other lists the SDK tells
+	st.wants = tools | prompts | resources
 	if h.join(st) != nil {
 		return nil
 	}

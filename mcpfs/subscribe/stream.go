@@ -50,6 +50,7 @@ type stream struct {
 	left    int                     // of due: closed meanwhile
 	waiting int                     // what the paths of all subscriptions take; see maxWaiting
 	lists   kinds                   // to be told
+	sent    kinds                   // lists whose change was written to the client
 	review  bool                    // a generation has begun: what its rules deny is to be dropped
 }
 
@@ -75,6 +76,7 @@ type subscription struct {
 	size   int             // of stream.waiting
 	queued bool
 	lost   bool // the watch has ended by itself
+	sent   bool // a change was written to the client
 	closed bool
 	absent *absence
 }

@@ -18,10 +18,14 @@ import (
 // what it tells this session goes no further than sending. A listen is put to the SDK once in that session's name, to see
 // the acknowledgement it would send: the id and the lists the server can tell of. So the SDK's registry never knows a
 // client's listen.
+//
+// What the SDK tells legacy sessions of changed lists is taken from it too: it writes to one session after the other, so that
+// one which does not read would hold it back from all the rest. Each is told by its own stream instead.
 type tap struct {
 	server  *mcp.Server
-	changed func(kinds)
-	out     mcp.MethodHandler // the SDK's own way out
+	changed func(kinds)                     // of listens
+	legacy  func(*mcp.ServerSession, kinds) // of one session
+	out     mcp.MethodHandler               // the SDK's own way out
 
 	mu      sync.Mutex
 	session *mcp.ServerSession
@@ -41,28 +45,29 @@ func asked(ctx context.Context) *ask {
 	return a
 }
 
-// sending keeps what the SDK sends to our own session.
+// sending keeps what the SDK sends to our own session, and what it tells of changed lists.
 func (t *tap) sending(next mcp.MethodHandler) mcp.MethodHandler {
 	t.out = next
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		t.mu.Lock()
 		ours := t.session != nil && req.GetSession() == mcp.Session(t.session)
 		t.mu.Unlock()
-		if !ours {
-			return next(ctx, method, req)
-		}
-		switch p := req.GetParams().(type) {
-		case *mcp.SubscriptionsAcknowledgedParams:
+		k := listOf(req.GetParams())
+		ack, isAck := req.GetParams().(*mcp.SubscriptionsAcknowledgedParams)
+		switch {
+		case k != 0 && ours:
+			if req.GetParams().GetMeta()[mcp.MetaKeySubscriptionID] == nil { // what is told to a listen of it is the same once more
+				t.changed(k)
+			}
+		case k != 0:
+			if ss, ok := req.GetSession().(*mcp.ServerSession); ok {
+				t.legacy(ss, k)
+			}
+		case ours && isAck:
 			if a := asked(ctx); a != nil {
-				a.ack = p
+				a.ack = ack
 				a.cancel()
 			}
-		case *mcp.ToolListChangedParams:
-			t.tell(p.Meta, tools)
-		case *mcp.PromptListChangedParams:
-			t.tell(p.Meta, prompts)
-		case *mcp.ResourceListChangedParams:
-			t.tell(p.Meta, resources)
 		default:
 			return next(ctx, method, req)
 		}
@@ -70,11 +75,17 @@ func (t *tap) sending(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// tell passes on what was told to the session; what is told to a listen of it is the same once more.
-func (t *tap) tell(m mcp.Meta, k kinds) {
-	if m[mcp.MetaKeySubscriptionID] == nil {
-		t.changed(k)
+// listOf is the list that a notification says has changed; 0: it is another.
+func listOf(p mcp.Params) kinds {
+	switch p.(type) {
+	case *mcp.ToolListChangedParams:
+		return tools
+	case *mcp.PromptListChangedParams:
+		return prompts
+	case *mcp.ResourceListChangedParams:
+		return resources
 	}
+	return 0
 }
 
 // send hands a notification to a session. Over HTTP ctx tells which request's answer it is part of.

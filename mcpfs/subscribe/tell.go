@@ -23,7 +23,9 @@ func (st *stream) turn(ctx context.Context) {
 		}
 	}
 	st.settle(ctx)
-	st.tellLists(ctx, tools|prompts|resources)
+	if !st.tellLists(ctx, tools|prompts|resources) {
+		return
+	}
 	for {
 		s, paths, lost := st.take()
 		if s == nil {
@@ -69,7 +71,7 @@ func (st *stream) again(s *subscription, paths map[string]bool, lost bool) {
 	}
 }
 
-// tell tells the changes of one subscription. false: there is no authority to judge them by.
+// tell tells the changes of one subscription. false: there is no authority to judge them by, or nobody to tell.
 func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bool, lost bool) bool {
 	if st.misses(s) {
 		return st.back(ctx, s, lost)
@@ -80,7 +82,7 @@ func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bo
 		switch {
 		case err == nil && !said[uri]:
 			said[uri] = true
-			if !st.update(ctx, uri, gen) {
+			if !st.update(ctx, s.uri, uri, gen) {
 				st.again(s, paths, lost)
 				return false
 			}
@@ -100,14 +102,21 @@ func (st *stream) tell(ctx context.Context, s *subscription, paths map[string]bo
 	return true
 }
 
-// update tells what was judged under gen. false: that has ended meanwhile, and nothing is told.
-func (st *stream) update(ctx context.Context, uri string, gen rootbound.Generation) bool {
+// update tells what was judged under gen, to who subscribed to a URI. false: that has ended meanwhile, or nobody hears it now.
+func (st *stream) update(ctx context.Context, subscribed, uri string, gen rootbound.Generation) bool {
 	done := st.group.begin(gen)
 	if done == nil {
 		return false
 	}
 	defer done()
-	st.send(ctx, "notifications/resources/updated", &mcp.ResourceUpdatedNotificationParams{Meta: st.meta(), URI: uri})
+	if !st.send(ctx, "notifications/resources/updated", &mcp.ResourceUpdatedNotificationParams{Meta: st.meta(), URI: uri}) {
+		return false
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if s := st.subs[subscribed]; s != nil {
+		s.sent = true
+	}
 	return true
 }
 
@@ -221,30 +230,38 @@ func (st *stream) settle(ctx context.Context) {
 }
 
 // tellLists tells which lists changed. That of the resources depends on the authority: it is told when the client can
-// list them again.
-func (st *stream) tellLists(ctx context.Context, which kinds) {
-	st.mu.Lock()
-	k := st.lists & which
-	st.lists &^= k
-	st.mu.Unlock()
-	if k&tools != 0 {
-		st.send(ctx, "notifications/tools/list_changed", &mcp.ToolListChangedParams{Meta: st.meta()})
-	}
-	if k&prompts != 0 {
-		st.send(ctx, "notifications/prompts/list_changed", &mcp.PromptListChangedParams{Meta: st.meta()})
-	}
-	if k&resources == 0 {
-		return
-	}
-	if !st.standing.Blind() {
-		if err := st.standing.Look(ctx, nothing); err != nil {
-			st.mu.Lock()
-			st.lists |= resources
-			st.mu.Unlock()
-			return
+// list them again. false: nobody hears it now.
+func (st *stream) tellLists(ctx context.Context, which kinds) bool {
+	for _, l := range [...]struct {
+		kind   kinds
+		method string
+		params mcp.Params
+	}{
+		{tools, "notifications/tools/list_changed", &mcp.ToolListChangedParams{Meta: st.meta()}},
+		{prompts, "notifications/prompts/list_changed", &mcp.PromptListChangedParams{Meta: st.meta()}},
+		{resources, "notifications/resources/list_changed", &mcp.ResourceListChangedParams{Meta: st.meta()}},
+	} {
+		st.mu.Lock()
+		k := st.lists & which & l.kind
+		st.lists &^= k
+		st.mu.Unlock()
+		if k == 0 {
+			continue
+		}
+		waits := k == resources && !st.standing.Blind() && st.standing.Look(ctx, nothing) != nil
+		told := !waits && st.send(ctx, l.method, l.params)
+		st.mu.Lock()
+		if told {
+			st.sent |= k
+		} else {
+			st.lists |= k
+		}
+		st.mu.Unlock()
+		if !told && !waits {
+			return false
 		}
 	}
-	st.send(ctx, "notifications/resources/list_changed", &mcp.ResourceListChangedParams{Meta: st.meta()})
+	return true
 }
 
 func (st *stream) meta() mcp.Meta {
@@ -254,7 +271,8 @@ func (st *stream) meta() mcp.Meta {
 	return mcp.Meta{mcp.MetaKeySubscriptionID: st.id}
 }
 
-// send hands a notification over. An error means that the client is gone, which ends the stream by another way.
-func (st *stream) send(ctx context.Context, method string, params mcp.Params) {
-	_ = st.hub.tap.send(ctx, st.session, method, params)
+// send hands a notification over. false: the client is gone, which ends the stream by another way, or hears nothing now, as
+// a legacy session over HTTP without an open stream.
+func (st *stream) send(ctx context.Context, method string, params mcp.Params) bool {
+	return st.hub.tap.send(ctx, st.session, method, params) == nil
 }

@@ -30,7 +30,7 @@ func TestWhatWasJudgedBeforeASwitchIsNotWrittenAfterIt(t *testing.T) {
 		if err := w.ceiling.Activate(active); err != nil {
 			t.Fatal(err)
 		}
-		if st.update(context.Background(), uri, gen) {
+		if st.update(context.Background(), uri, uri, gen) {
 			t.Error("what was judged in a generation that has ended was written")
 		}
 		q.notified("notifications/resources/list_changed", "", 1.0)

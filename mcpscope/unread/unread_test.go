@@ -1,0 +1,187 @@
+package unread
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must come. It is not a measure of anything.
+const patience = 30 * time.Second
+
+// server answers when it is told to. begun gets each request whose body was read.
+type server struct {
+	*httptest.Server
+	t     *testing.T
+	begun chan string
+	on    chan struct{}
+	shut  chan struct{} // one for each connection that ended
+}
+
+func serve(t *testing.T, b *Bounds, answer func(w http.ResponseWriter)) *server {
+	s := &server{t: t, begun: make(chan string, 64), on: make(chan struct{}), shut: make(chan struct{}, 64)}
+	s.Server = httptest.NewUnstartedServer(b.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			return
+		}
+		s.begun <- r.Header.Get("X-Name")
+		<-s.on
+		answer(w)
+	})))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			s.shut <- struct{}{}
+		}
+	}
+	s.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		_ = c.(*net.TCPConn).SetWriteBuffer(4 << 10)
+		return ctx
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func plain(w http.ResponseWriter) { _, _ = io.WriteString(w, "done") }
+
+// post sends a request and gives its status when it is answered.
+func (s *server) post(user, name, body string) <-chan int {
+	s.t.Helper()
+	status := make(chan int, 1)
+	req, err := http.NewRequest("POST", s.URL, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("X-User", user)
+	req.Header.Set("X-Name", name)
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			s.t.Error(err)
+			status <- 0
+			return
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		status <- res.StatusCode
+	}()
+	return status
+}
+
+func (s *server) next(want string) {
+	s.t.Helper()
+	if got := await(s.t, s.begun); got != want {
+		s.t.Fatalf("%q begins, want %q", got, want)
+	}
+}
+
+func await[T any](t *testing.T, c <-chan T) (x T) {
+	t.Helper()
+	select {
+	case x = <-c:
+	case <-time.After(patience):
+		t.Fatal("nothing came")
+	}
+	return x
+}
+
+func byUser(r *http.Request) string { return r.Header.Get("X-User") }
+
+const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`
+
+// One principal has so many requests open and not one more; others have theirs.
+func TestOpenRequestsAreBounded(t *testing.T) {
+	b := New(Options{Principal: byUser, Open: 2})
+	s := serve(t, b, plain)
+	first, second := s.post("ann", "1", call), s.post("ann", "2", call)
+	await(t, s.begun)
+	await(t, s.begun)
+	if got := await(t, s.post("ann", "3", call)); got != http.StatusServiceUnavailable {
+		t.Errorf("one more: %d", got)
+	}
+	other := s.post("ben", "4", call)
+	s.next("4")
+	close(s.on)
+	for _, c := range []<-chan int{first, second, other, s.post("ann", "5", call)} {
+		if got := await(t, c); got != http.StatusOK {
+			t.Errorf("got %d", got)
+		}
+	}
+}
+
+// Calls of one principal wait for each other, but not what cancels, answers or announces, and not another principal's. While little
+// memory is used they do not wait either: those before may hang.
+func TestCallsWaitForRoom(t *testing.T) {
+	b := New(Options{Principal: byUser, AtOnce: 1})
+	b.light = func() bool { return false }
+	s := serve(t, b, plain)
+	first := s.post("ann", "first", call)
+	s.next("first")
+	second := s.post("ann", "second", call)
+	for name, body := range map[string]string{
+		"cancel": `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
+		"answer": `{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`,
+		"listen": `{"jsonrpc":"2.0","id":8,"method":"subscriptions/listen","params":{}}`,
+	} {
+		s.post("ann", name, body)
+		s.next(name)
+	}
+	s.post("ben", "other", call)
+	s.next("other")
+	s.post("ann", "batch", "["+call+"]")
+	select {
+	case name := <-s.begun:
+		t.Errorf("%s began", name)
+	default:
+	}
+	close(s.on)
+	await(t, first)
+	await(t, second)
+
+	b = New(Options{Principal: byUser, AtOnce: 1})
+	b.light = func() bool { return true }
+	s = serve(t, b, plain)
+	s.post("ann", "first", call)
+	s.next("first")
+	s.post("ann", "second", call)
+	s.next("second")
+	close(s.on)
+}
+
+// What nobody takes is given up, and its connection is cut.
+func TestUnreadAnswersAreGivenUp(t *testing.T) {
+	for _, kind := range []string{"text/event-stream", "application/json"} {
+		for _, hurried := range []bool{false, true} {
+			o := Options{Principal: byUser, Stall: 100 * time.Millisecond}
+			if hurried {
+				o = Options{Principal: byUser, Stall: time.Hour, Hurry: 100 * time.Millisecond, Bytes: 1 << 20}
+			}
+			b := New(o)
+			failed := make(chan error, 1)
+			s := serve(t, b, func(w http.ResponseWriter) {
+				w.Header().Set("Content-Type", kind)
+				_, err := w.Write(make([]byte, 8<<20))
+				failed <- err
+			})
+			close(s.on)
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+			if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
+				t.Fatal(err)
+			}
+			if err := await(t, failed); err == nil {
+				t.Error("8 MiB were written to somebody who reads nothing")
+			}
+			await(t, s.shut)
+		}
+	}
+}
