@@ -23,7 +23,8 @@ type answer struct {
 
 	client  *client
 	who     string
-	bytes   int64     // that wait
+	reading int64     // bytes held of the request
+	writing int64     // bytes that are being written
 	works   bool      // it takes one of the places of its principal
 	moved   time.Time // when something was taken last; zero: nothing is being written
 	hurried bool      // its deadline is the short one
@@ -59,13 +60,14 @@ func (a *answer) Write(p []byte) (n int, err error) {
 	b.mu.Lock()
 	b.leaves(a)
 	a.moved = time.Now()
-	b.holds(a, int64(len(p)))
+	b.reads(a, 0)
+	b.writes(a, int64(len(p)))
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		a.moved = time.Time{}
-		b.holds(a, 0)
+		b.writes(a, 0)
 	}()
 	events := strings.HasPrefix(a.w.Header().Get("Content-Type"), "text/event-stream")
 	for first := true; first || n < len(p); first = false {
@@ -124,7 +126,7 @@ func (r *body) Read(p []byte) (int, error) {
 	}
 	n, err := r.ReadCloser.Read(p)
 	b.mu.Lock()
-	b.holds(a, a.bytes+int64(n))
+	b.reads(a, a.reading+int64(n))
 	b.mu.Unlock()
 	r.text = append(r.text, p[:min(n, short-len(r.text))]...)
 	if err == io.EOF && !r.over {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +26,8 @@ type Options struct {
 
 	Stall  time.Duration // nothing was taken for so long, or a request did not come in whole: it is cut; one minute
 	Hurry  time.Duration // the same where more than Bytes or Total wait, and after Close: 2 s
-	Bytes  int64         // of the requests and answers of one principal that wait: 16 MiB. What they were made of is some times that
-	Total  int64         // of all principals, by which those are hurried who have more than their share: 64 MiB
+	Bytes  int64         // of the answers of one principal that are being written, and again of its requests: 16 MiB. What they are made of is some times that
+	Total  int64         // of the answers of all principals, beyond which those are hurried who have more than their share: 64 MiB
 	AtOnce int           // calls of one principal that work and have written nothing: 16; more where little memory is used
 	Open   int           // requests and streams of one principal at a time: 1,000; further ones are refused with 503
 }
@@ -47,8 +48,11 @@ type Bounds struct {
 type client struct {
 	open    int
 	working int
-	bytes   int64
+	writing int64     // bytes of answers that are being written
+	reading int64     // bytes of requests that are held
+	waiting []*answer // whose calls wait to begin, in the order they came
 	last    time.Time // when a call was let in
+	pressed time.Time // when its answers were hurried
 	answers map[*answer]bool
 }
 
@@ -118,7 +122,7 @@ func (b *Bounds) Close() {
 	b.hurry(func(*answer) bool { return true })
 }
 
-// Waiting tells how many requests and streams are open and how many bytes of them wait.
+// Waiting tells how many requests and streams are open and how many bytes of answers are being written.
 func (b *Bounds) Waiting() (open int, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +152,8 @@ func (b *Bounds) begin(a *answer, who string) bool {
 func (b *Bounds) end(a *answer) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.holds(a, 0)
+	b.reads(a, 0)
+	b.writes(a, 0)
 	b.leaves(a)
 	b.arms(a) // for what net/http writes last
 	c := a.client
@@ -158,19 +163,26 @@ func (b *Bounds) end(a *answer) {
 	}
 }
 
-// holds sets the bytes that wait by an answer. b.mu is held.
-func (b *Bounds) holds(a *answer, n int64) {
-	less := n < a.bytes
-	b.total += n - a.bytes
-	a.client.bytes += n - a.bytes
-	a.bytes = n
-	if less {
+// reads sets the bytes that are held of a request. b.mu is held.
+func (b *Bounds) reads(a *answer, n int64) {
+	a.client.reading += n - a.reading
+	if a.reading, n = n, a.reading; a.reading < n {
+		b.more()
+	}
+}
+
+// writes sets the bytes of an answer that are being written. b.mu is held.
+func (b *Bounds) writes(a *answer, n int64) {
+	b.total += n - a.writing
+	a.client.writing += n - a.writing
+	if a.writing, n = n, a.writing; a.writing < n {
 		b.more()
 		return
 	}
-	if b.total > b.opt.Total || a.client.bytes > b.opt.Bytes {
+	if b.total > b.opt.Total || a.client.writing > b.opt.Bytes {
 		for _, c := range b.clients {
 			if b.over(c) {
+				c.pressed = time.Now()
 				for o := range c.answers {
 					b.hurries(o)
 				}
@@ -179,9 +191,9 @@ func (b *Bounds) holds(a *answer, n int64) {
 	}
 }
 
-// over reports that a principal has more than is good for the others. b.mu is held.
+// over reports that of a principal's answers more waits than is good for the others. b.mu is held.
 func (b *Bounds) over(c *client) bool {
-	return c.bytes > b.opt.Bytes || b.total > b.opt.Total && c.bytes*int64(len(b.clients)) >= b.total
+	return c.writing > b.opt.Bytes || b.total > b.opt.Total && c.writing*int64(len(b.clients)) >= b.total
 }
 
 // more wakes who waits for room. b.mu is held.
@@ -190,13 +202,13 @@ func (b *Bounds) more() {
 	b.room = make(chan struct{})
 }
 
-// fits waits until there is room for another request of a's principal.
+// fits waits until another request of a's principal may be read.
 func (b *Bounds) fits(ctx context.Context, a *answer) error {
 	for {
 		b.mu.Lock()
-		over, room := b.over(a.client), b.room
+		full, room := a.client.reading > b.opt.Bytes || b.over(a.client), b.room
 		b.mu.Unlock()
-		if !over {
+		if !full {
 			return nil
 		}
 		select {
@@ -215,24 +227,42 @@ const escape = 25 * time.Millisecond
 func (b *Bounds) enters(ctx context.Context, a *answer) error {
 	again := time.NewTicker(escape)
 	defer again.Stop()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := a.client
+	c.waiting = append(c.waiting, a)
+	defer func() {
+		c.waiting = slices.DeleteFunc(c.waiting, func(o *answer) bool { return o == a })
+		b.more()
+	}()
 	for {
-		b.mu.Lock()
-		c, room := a.client, b.room
-		if c.working < b.opt.AtOnce || time.Since(c.last) >= escape && b.light() {
+		if b.next(c) == a && !b.over(c) && (c.working < b.opt.AtOnce || time.Since(c.last) >= escape && b.light()) {
 			c.working++
 			c.last = time.Now()
 			a.works = true
-			b.mu.Unlock()
 			return nil
 		}
+		room := b.room
 		b.mu.Unlock()
 		select {
 		case <-room:
 		case <-again.C:
 		case <-ctx.Done():
-			return ctx.Err()
+		}
+		b.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
+}
+
+// next is whose turn it is: who came first; where answers were not taken lately, who came last. Else calls whose answers
+// nobody will read, and which wait in great number, would hold up a client who came to read. b.mu is held.
+func (b *Bounds) next(c *client) *answer {
+	if time.Since(c.pressed) < 10*b.opt.Hurry {
+		return c.waiting[len(c.waiting)-1]
+	}
+	return c.waiting[0]
 }
 
 // leaves is called when a has something to write, or ends. b.mu is held.

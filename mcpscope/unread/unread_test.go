@@ -107,10 +107,13 @@ func TestOpenRequestsAreBounded(t *testing.T) {
 	other := s.post("ben", "4", call)
 	s.next("4")
 	close(s.on)
-	for _, c := range []<-chan int{first, second, other, s.post("ann", "5", call)} {
+	for _, c := range []<-chan int{first, second, other} {
 		if got := await(t, c); got != http.StatusOK {
 			t.Errorf("got %d", got)
 		}
+	}
+	if got := await(t, s.post("ann", "5", call)); got != http.StatusOK {
+		t.Errorf("afterwards: %d", got)
 	}
 }
 
@@ -151,6 +154,43 @@ func TestCallsWaitForRoom(t *testing.T) {
 	s.post("ann", "second", call)
 	s.next("second")
 	close(s.on)
+}
+
+// Calls that wait begin in the order they came, and the other way round where answers of their principal were not taken.
+func TestWhoseTurnItIs(t *testing.T) {
+	for _, pressed := range []bool{false, true} {
+		b := New(Options{Principal: byUser, AtOnce: 1, Hurry: time.Hour})
+		b.light = func() bool { return false }
+		s := serve(t, b, plain)
+		s.post("ann", "first", call)
+		s.next("first")
+		for i, name := range []string{"second", "third"} {
+			s.post("ann", name, call)
+			for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+				b.mu.Lock()
+				c := b.clients["ann"]
+				n := len(c.waiting)
+				if pressed {
+					c.pressed = time.Now()
+				}
+				b.mu.Unlock()
+				if n == i+1 {
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("%d wait", n)
+				}
+			}
+		}
+		close(s.on)
+		order := []string{"second", "third"}
+		if pressed {
+			order = []string{"third", "second"}
+		}
+		for _, name := range order {
+			s.next(name)
+		}
+	}
 }
 
 // What nobody takes is given up, and its connection is cut.
