@@ -190,7 +190,8 @@ func TestSightOfAReplacedRoot(t *testing.T) {
 	_, l := h.watch(watcher(t, watch.Options{Window: -1}), "d")
 	must(t, unix.Renameat2(unix.AT_FDCWD, h.dir+"/p", unix.AT_FDCWD, h.dir+"/other", unix.RENAME_EXCHANGE))
 	done := make(chan struct{})
-	go func() { // the root is looked at once a second, when something happens
+	var writer sync.WaitGroup
+	writer.Go(func() { // the root is looked at once a second, when something happens
 		for n := 0; ; n++ {
 			select {
 			case <-done:
@@ -199,8 +200,8 @@ func TestSightOfAReplacedRoot(t *testing.T) {
 				_ = os.WriteFile(h.dir+"/other/d/f", []byte{byte(n)}, 0o644)
 			}
 		}
-	}()
-	defer close(done)
+	})
+	defer func() { close(done); writer.Wait() }()
 	l.until(t, watch.Event{Kind: watch.Ended, Why: rootbound.RootReplaced})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rootbound/rootbound"
@@ -14,62 +15,63 @@ import (
 	"github.com/rootbound/rootbound/guard/pace"
 )
 
+// The times are those of a bubble, in which a file system takes none.
 func TestManyDenialsAreSlowedAndTold(t *testing.T) {
-	var alerts int
-	h := build(t, guard.Options{Alert: func(string, int) { alerts++ }}, nil, one(rootbound.ReadOnly))
-	// quickest of the denials that are too many: load makes each of them slower, and none quicker than the pace
-	quickest := func() time.Duration {
-		for range pace.Denials {
-			h.read("/etc/passwd")
-		}
-		least := time.Hour
-		for range 10 {
-			start := time.Now()
-			h.read("/etc/passwd")
-			least = min(least, time.Since(start))
-		}
-		return least
-	}
-	if d := quickest(); alerts != 1 || d < pace.Delay {
-		t.Errorf("%d alerts; a denial too many took %v", alerts, d)
-	}
-	alerts = 0
-	h = build(t, guard.Options{NoSlow: true, Alert: func(string, int) { alerts++ }}, nil, one(rootbound.ReadOnly))
-	if d := quickest(); alerts != 1 || d >= pace.Delay {
-		t.Errorf("--no-slow: %d alerts; a denial too many took %v", alerts, d)
+	for _, noSlow := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var alerts int
+			h := build(t, guard.Options{NoSlow: noSlow, Alert: func(string, int) { alerts++ }}, nil, one(rootbound.ReadOnly))
+			began := time.Now()
+			for range pace.Denials {
+				h.read("/etc/passwd")
+			}
+			if d := time.Since(began); d > 0 || alerts > 0 {
+				t.Errorf("%d alerts, and %v for as many denials as may be", alerts, d)
+			}
+			want := pace.Delay
+			if noSlow {
+				want = 0
+			}
+			for range 10 {
+				began = time.Now()
+				h.read("/etc/passwd")
+				if d := time.Since(began); alerts != 1 || d != want {
+					t.Errorf("NoSlow %v: %d alerts; a denial too many took %v", noSlow, alerts, d)
+				}
+			}
+		})
 	}
 }
 
 // A file system that never answers holds a worker and no caller; nothing is committed afterwards.
 func TestAHangIsGivenUp(t *testing.T) {
-	h := build(t, guard.Options{FSTimeout: 100 * time.Millisecond, Workers: 1}, nil, one(rootbound.ReadWrite))
-	h.file("p/f", "old")
-	hung, late := make(chan struct{}), make(chan error, 1)
-	err := h.do(guard.Request{Op: rootbound.OpWrite, Path: "f"}, func(_ context.Context, t *guard.Target) error {
-		<-hung
-		_, err := fileop.Write(context.Background(), t, []byte("X"), fileop.Expected{})
-		late <- err
-		return err
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, guard.Options{FSTimeout: 100 * time.Millisecond, Workers: 1}, nil, one(rootbound.ReadWrite))
+		h.file("p/f", "old")
+		hung, late := make(chan struct{}), make(chan error, 1)
+		err := h.do(guard.Request{Op: rootbound.OpWrite, Path: "f"}, func(_ context.Context, t *guard.Target) error {
+			<-hung
+			_, err := fileop.Write(context.Background(), t, []byte("X"), fileop.Expected{})
+			late <- err
+			return err
+		})
+		refused(t, "a write whose work hangs", err, rootbound.IOError)
+		_, err = h.read("f")
+		refused(t, "a call while the only worker hangs", err, rootbound.IOError)
+		close(hung)
+		if err := <-late; err == nil {
+			t.Error("an abandoned write was committed")
+		}
+		h.has("p/f", "old")
+		synctest.Wait() // the worker comes back
+		if got, err := h.read("f"); err != nil || got != "old" {
+			t.Errorf("afterwards: %q, %v", got, err)
+		}
 	})
-	refused(t, "a write whose work hangs", err, rootbound.IOError)
-	_, err = h.read("f")
-	refused(t, "a call while the only worker hangs", err, rootbound.IOError)
-	close(hung)
-	if err := <-late; err == nil {
-		t.Error("an abandoned write was committed")
-	}
-	h.has("p/f", "old")
-	got, err := h.read("f")
-	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); { // the worker comes back, or is slow under load
-		got, err = h.read("f")
-	}
-	if err != nil || got != "old" {
-		t.Errorf("afterwards: %q, %v", got, err)
-	}
 }
 
 func TestPanicInAWorkerIsContained(t *testing.T) {
-	h := build(t, guard.Options{FSTimeout: time.Second}, nil, one(rootbound.ReadWrite))
+	h := build(t, guard.Options{FSTimeout: time.Minute}, nil, one(rootbound.ReadWrite))
 	h.file("p/f", "f")
 	err := h.do(guard.Read("f"), func(context.Context, *guard.Target) error { panic(h.dir) })
 	refused(t, "panic", err, rootbound.InternalError)
