@@ -72,9 +72,6 @@ func (c *Ceiling) Missing() []rootbound.RootID { return c.pins.Missing() }
 // Root is a project's directory, nil while it is missing or retired. Borrowed: good until Close, Replace or Retarget.
 func (c *Ceiling) Root(id rootbound.RootID) *beneath.Root { return c.pins.Root(id) }
 
-// Digest covers ids, directories, rights and rules of all projects, and what is not in force.
-func (c *Ceiling) Digest() string { return c.pins.Digest() }
-
 // Covers tells without disk access whether an absolute path is below a spelling of some project in force: the path as
 // granted or the canonical one. A client's root may have other spellings, so a no is final only where roots are not asked.
 func (c *Ceiling) Covers(abs string) bool { return c.pins.Covers(abs) }

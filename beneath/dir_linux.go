@@ -17,12 +17,6 @@ type Directory struct {
 // Rel is the path of the directory below the object that is walked, "" for that object itself.
 func (d *Directory) Rel() string { return below(d.t.o.at.Path, string(d.t.path)) }
 
-// At is the reached path of the directory.
-func (d *Directory) At() Ref { return Ref{d.t.o.at.Root, string(d.t.path)} }
-
-// Mark is like Object.Mark.
-func (d *Directory) Mark() int { return d.level().mark }
-
 // Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what may not
 // be seen is not_found.
 func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) error) {

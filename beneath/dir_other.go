@@ -26,12 +26,6 @@ type Directory struct {
 // Rel is the path of the directory below the object that is walked, "" for that object itself.
 func (d *Directory) Rel() string { return below(d.o.at.Path, d.at.Path) }
 
-// At is the reached path of the directory.
-func (d *Directory) At() Ref { return d.at }
-
-// Mark is like Object.Mark.
-func (d *Directory) Mark() int { return d.mark }
-
 // Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what may not
 // be seen is not_found.
 func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) error) {

@@ -135,16 +135,6 @@ func (e *Entry) Lstat() (Info, error) {
 	return i, fail(err)
 }
 
-// Target describes what a link in this entry reaches, if that is inside the set. It resolves anew from the root.
-func (e *Entry) Target() (Info, Ref, bool) {
-	o, err := e.set.Open(e.at, Handle)
-	if err != nil {
-		return Info{}, Ref{}, false
-	}
-	defer o.Close()
-	return o.info, o.at, true
-}
-
 // LeadFrom tells where the link in this entry would lead if it stood at to, as far as its text tells: for Set.Open and
 // Set.Lead. False for what is no link, and for a text that leads out of the set. The answer may be old when it arrives:
 // whoever follows the link later is judged again.

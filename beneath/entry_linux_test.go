@@ -112,8 +112,9 @@ func TestEntry(t *testing.T) {
 				t.Errorf("%s was opened: %v", p, err)
 			}
 			got := ""
-			if _, ref, ok := e.Target(); ok {
-				got = fmt.Sprintf("%d:%s", ref.Root, ref.Path)
+			if o, err := s.Open(e.At(), Handle); err == nil {
+				got = fmt.Sprintf("%d:%s", o.At().Root, o.At().Path)
+				o.Close()
 			}
 			if got != want {
 				t.Errorf("%s leads to %q, want %q", p, got, want)

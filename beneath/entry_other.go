@@ -88,16 +88,6 @@ func (e *Entry) Crossed() bool { return e.dirInfo.ID.Dev != e.set.members[e.at.R
 // Lstat describes what the entry holds now, links not followed; not_found if nothing.
 func (e *Entry) Lstat() (Info, error) { return lstat(e.dir, e.name) }
 
-// Target describes what a link in this entry reaches, if that is inside the set.
-func (e *Entry) Target() (Info, Ref, bool) {
-	o, err := e.set.Open(e.at, Handle)
-	if err != nil {
-		return Info{}, Ref{}, false
-	}
-	defer o.Close()
-	return o.info, o.at, true
-}
-
 // LeadFrom tells where the link in this entry would lead if it stood at to, as far as its text tells.
 func (e *Entry) LeadFrom(to *Entry) (Ref, bool) {
 	text, err := e.dir.Readlink(e.name)

@@ -35,7 +35,6 @@ type Set struct {
 	active map[rootbound.RootID]bool // nil: all
 	tombs  []tomb
 	away   map[rootbound.RootID]string // what is not in force now, and why; replaced as a whole
-	digest string
 	closed bool
 
 	followers map[Follower]bool
@@ -124,11 +123,6 @@ func (c *Set) settle() {
 		}
 	}
 	c.watch.Store(watch)
-	projects := make([]rootbound.Project, len(c.slots))
-	for i, s := range c.slots {
-		projects[i] = *s.project
-	}
-	c.digest = Digest(projects, c.away)
 	c.version.Add(1)
 }
 
@@ -200,13 +194,6 @@ func (c *Set) Has(id rootbound.RootID) bool {
 	defer c.mu.Unlock()
 	_, away := c.away[id]
 	return away || slices.ContainsFunc(c.slots, func(s *slot) bool { return s.project.ID == id })
-}
-
-// Digest covers ids, directories, rights and rules of all projects, and what is not in force.
-func (c *Set) Digest() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.digest
 }
 
 // Covers tells without disk access whether an absolute path is below a spelling of some project in force: the path as

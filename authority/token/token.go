@@ -50,7 +50,6 @@ type Kind string
 
 // The kinds.
 const (
-	Plan  Kind = "plan"
 	Patch Kind = "patch"
 	State Kind = "state" // requestState of 2026-07-28
 )

@@ -19,7 +19,7 @@ import (
 var at = time.UnixMilli(1_800_000_000_123)
 
 func claims() Claims {
-	return Claims{Kind: Plan, Authority: "0123456789abcdef", Generation: 7, Principal: "user", Project: "app",
+	return Claims{Kind: Patch, Authority: "0123456789abcdef", Generation: 7, Principal: "user", Project: "app",
 		RootsDigest: "roots", PolicyDigest: "policy", PlanDigest: Digest([]byte("plan")), Expiry: at.Add(time.Minute)}
 }
 
@@ -177,8 +177,8 @@ func text(b []byte) string { return prefix + strict.EncodeToString(b) }
 
 func TestSealRefuses(t *testing.T) {
 	r := ring(t, NewKey())
-	for _, c := range []Claims{{}, {Kind: Plan, Authority: "a"}, {Kind: Plan, Expiry: at}, {Authority: "a", Expiry: at},
-		{Kind: Plan, Authority: strings.Repeat("a", maxText), Expiry: at}} {
+	for _, c := range []Claims{{}, {Kind: Patch, Authority: "a"}, {Kind: Patch, Expiry: at}, {Authority: "a", Expiry: at},
+		{Kind: Patch, Authority: strings.Repeat("a", maxText), Expiry: at}} {
 		if s, err := r.Seal(c); err == nil {
 			t.Errorf("sealed %.40s", s)
 		}

@@ -46,9 +46,6 @@ const keptIn = "undo/data"
 // Own gives the identities of the state directory and of paths: the configuration, the audit log, the binary.
 func (d *Dir) Own(paths ...string) *Own {
 	o := &Own{trees: []string{d.path}, now: time.Now}
-	if d.runtime != "" {
-		o.trees = append(o.trees, d.runtime)
-	}
 	o.Add(paths...)
 	return o
 }

@@ -1,5 +1,5 @@
 // Package state owns what rootbound keeps outside the projects: one private directory of the user with entry locks, the
-// journal of temporary files, keys and sockets.
+// journal of temporary files, keys, and what a person decided.
 //
 //	DIR/locks            one file; byte ranges of it are the entry locks of all this user's processes
 //	DIR/journal/RANDOM   one file for each process, locked while it lives: names of its temporary files
@@ -8,10 +8,9 @@
 //	DIR/plans/ID         patches that wait for a person, sealed by a key
 //	DIR/spent/HASH       one file for each used nonce of a token, until it expires
 //	DIR/accepted/DIGEST  the scope that was accepted of one configuration file, with a MAC
-//	DIR/run/             sockets, where there is no runtime directory
 //
 // The directory is found so that two processes of one user agree on it even if their hosts hand them different parts of
-// the environment; XDG_RUNTIME_DIR is therefore never used for locks.
+// the environment: XDG_RUNTIME_DIR is therefore not used.
 package state
 
 import (
@@ -25,10 +24,7 @@ import (
 )
 
 // Dir is the open state directory. Safe for concurrent use.
-type Dir struct {
-	path    string
-	runtime string // XDG_RUNTIME_DIR/rootbound, or ""
-}
+type Dir struct{ path string }
 
 // Open finds or makes the state directory (0700): ROOTBOUND_STATE_DIR if set; else XDG_STATE_HOME/rootbound, else
 // .local/state/rootbound in HOME or in the home directory of the user database, else rootbound-UID in the system's
@@ -43,7 +39,7 @@ func Open(getenv func(string) string) (*Dir, error) {
 				return nil, fmt.Errorf("state directory %s: %w; set ROOTBOUND_STATE_DIR to a directory of your own", path, err)
 			}
 			if path, err = filepath.EvalSymlinks(path); err == nil {
-				return &Dir{path: path, runtime: runtimeDir(getenv)}, nil
+				return &Dir{path}, nil
 			}
 		}
 		failed = errors.Join(failed, err)
@@ -72,23 +68,8 @@ func places(getenv func(string) string) []string {
 	return append(out, filepath.Join(os.TempDir(), "rootbound-"+strconv.Itoa(uid)))
 }
 
-func runtimeDir(getenv func(string) string) string {
-	if p := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(p) {
-		return filepath.Join(p, "rootbound")
-	}
-	return ""
-}
-
 // Path is the directory, absolute and without links.
 func (d *Dir) Path() string { return d.path }
-
-// Runtime makes the directory for sockets: rootbound in XDG_RUNTIME_DIR, else run in the state directory.
-func (d *Dir) Runtime() (string, error) {
-	if d.runtime != "" && os.MkdirAll(d.runtime, 0o700) == nil {
-		return d.runtime, private(d.runtime)
-	}
-	return d.sub("run")
-}
 
 // sub makes a directory inside the state directory.
 func (d *Dir) sub(name string) (string, error) {

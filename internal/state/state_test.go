@@ -72,21 +72,6 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestRuntime(t *testing.T) {
-	tmp := t.TempDir()
-	d, err := Open(env("ROOTBOUND_STATE_DIR", tmp+"/s", "XDG_RUNTIME_DIR", tmp))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := d.Runtime(); err != nil || got != tmp+"/rootbound" {
-		t.Errorf("%s, %v", got, err)
-	}
-	d = open(t)
-	if got, err := d.Runtime(); err != nil || got != filepath.Join(d.Path(), "run") {
-		t.Errorf("%s, %v", got, err)
-	}
-}
-
 func TestKeyIsOneForAll(t *testing.T) {
 	d := open(t)
 	var wg sync.WaitGroup
