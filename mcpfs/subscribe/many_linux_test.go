@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,10 +160,28 @@ func many(t *testing.T, modern bool, each, streams int) {
 		}
 	}
 	hears("many/d3/f3")
+	other, calls, slowest := w.dial(), 0, time.Duration(0)
 	began = time.Now()
 	use("app")
+	over, calling := make(chan struct{}), sync.WaitGroup{}
+	calling.Go(func() { // calls of others go on meanwhile
+		for {
+			began := time.Now()
+			other.callModern(1, "app", "a.txt")
+			other.ok(1)
+			calls++
+			slowest = max(slowest, time.Since(began))
+			select {
+			case <-over:
+				return
+			default:
+			}
+		}
+	})
 	listed()
-	t.Logf("a switch that keeps all took %v", time.Since(began))
+	close(over)
+	calling.Wait()
+	t.Logf("a switch that keeps all took %v; meanwhile another client had %d calls answered, the slowest in %v", time.Since(began), calls, slowest)
 	hears("many/d4/f4")
 	began = time.Now()
 	use("lib")

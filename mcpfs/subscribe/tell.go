@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -213,21 +214,35 @@ func (st *stream) settle(ctx context.Context) {
 	}
 	st.review = false
 	st.mu.Unlock()
-	for _, s := range all {
-		err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.renew(ctx, s) })
-		switch {
-		case err != nil && mcpscope.Waits(err):
-			st.mu.Lock()
-			st.review = true
-			st.mu.Unlock()
-			return
-		case err != nil && denied(err) && !gone(err): // which the change of the list tells
-			st.drop(s)
-		case err != nil:
-			st.lose(s, false)
+	for some := range slices.Chunk(all, together) {
+		errs := make([]error, len(some))
+		err := st.standing.Look(ctx, func(ctx context.Context) error {
+			for i, s := range some {
+				errs[i] = st.hub.renew(ctx, s)
+			}
+			return nil
+		})
+		for i, s := range some {
+			if err != nil {
+				errs[i] = err
+			}
+			switch err := errs[i]; {
+			case err != nil && mcpscope.Waits(err):
+				st.mu.Lock()
+				st.review = true
+				st.mu.Unlock()
+				return
+			case err != nil && denied(err) && !gone(err): // which the change of the list tells
+				st.drop(s)
+			case err != nil:
+				st.lose(s, false)
+			}
 		}
 	}
 }
+
+// together is how many subscriptions are renewed in one look, which takes as long as a renewal or two.
+const together = 64
 
 // tellLists tells which lists changed. That of the resources depends on the authority: it is told when the client can
 // list them again. false: nobody hears it now.
