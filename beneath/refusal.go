@@ -13,7 +13,7 @@ func refuse(reason rootbound.Reason, detail string, cause error) error {
 
 // slashAtEnd refuses a slash behind what is no directory.
 func slashAtEnd() error {
-	return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "trailing_slash", Next: "Send the path without the slash at its end; only a directory that exists may have one."}
+	return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "trailing_slash", Next: "Send the path without the slash at its end: only a directory that is read, listed or made may have one."}
 }
 
 // relative refuses a directory that is none by itself: no working directory stands in.

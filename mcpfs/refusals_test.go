@@ -96,6 +96,8 @@ func refusalCases() []refusalCase {
 		{name: "outside by dots", reason: "outside_root", tool: "read_text_file", args: args{"path": "../x"}},
 		{name: "outside, absolute", reason: "outside_root", tool: "read_text_file", args: args{"path": "/etc/passwd"}},
 		{name: "outside, nothing there", reason: "outside_root", tool: "read_text_file", args: args{"path": "/nothing/here"}},
+		{name: "absolute, with another root", reason: "outside_root", opt: two, tool: "read_text_file", args: args{"path": "{p}/a.txt", "root": "q"}, raw: true},
+		{name: "backslash between names", reason: "not_found", setup: func(l *live) { l.file("src/a.txt", "") }, tool: "read_text_file", args: args{"path": `src\a.txt`}},
 		{name: "outside by a link", reason: "outside_root", setup: func(l *live) { l.link("l", "/etc/passwd") }, tool: "read_text_file", args: args{"path": "l"}},
 		{name: "outside by a link to nothing", reason: "outside_root", setup: func(l *live) { l.link("l", "/nothing/here") }, tool: "read_text_file", args: args{"path": "l"}},
 		{name: "outside, write through a link", reason: "outside_root", setup: func(l *live) { l.link("l", "/tmp") }, tool: "write_file", args: args{"path": "l/x", "content": ""}},

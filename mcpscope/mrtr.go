@@ -80,12 +80,12 @@ func (c *call) wouldAsk() bool {
 }
 
 // errForged is what every state gets that is not ours, not this principal's or not this request's: one text for all.
-var errForged = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState does not belong to this request"}
+var errForged = &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the requestState does not belong to this request; send the call without it to be asked anew"}
 
 // errNeedsRoots is -32021 (SEP-2575).
 var errNeedsRoots = &jsonrpc.Error{
 	Code:    mcp.CodeMissingRequiredClientCapabilities,
-	Message: "this server serves only clients that declare roots",
+	Message: "this server serves only clients that declare roots; declare the capability, or start the server with --roots=narrow",
 	Data:    json.RawMessage(`{"requiredCapabilities":{"roots":{}}}`),
 }
 

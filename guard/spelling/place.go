@@ -45,8 +45,13 @@ func Read(s *authority.Snapshot, root, p string, mutation, explicit bool) ([]Pla
 	}
 	if IsAbs(p) {
 		ref, ok := s.Set.Map(p)
-		if !ok || named != nil && !slices.Contains(named, ref.Root) {
+		if !ok {
 			return nil, refuse(rootbound.OutsideRoot, "")
+		}
+		if named != nil && !slices.Contains(named, ref.Root) {
+			err := refuse(rootbound.OutsideRoot, "")
+			err.Next = "The root that is named is another one than the path is in: name none with an absolute path, or send a path inside it."
+			return nil, err
 		}
 		return []Place{{ref.Root, ref.Path}}, nil
 	}

@@ -2,6 +2,8 @@ package form
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
@@ -9,12 +11,27 @@ import (
 
 // advice names tools and arguments of this package where the registry's own line, which every importer shares, cannot.
 // The second line is that of the project form, where it differs.
-func advice(r rootbound.Reason, tools Tools) string {
+func advice(e *rootbound.Error, tools Tools) string {
 	classic, project := "", ""
-	switch r {
+	switch e.Reason {
 	case rootbound.OutsideRoot:
 		classic, project = "Use a path below one of the directories that list_allowed_directories shows.",
 			"Use a path inside the project; list_projects shows what is approved now."
+		if e.Root != "" { // it began inside
+			classic, project = "Use a path below one of the directories that list_allowed_directories shows, and on which no symbolic link leads out.",
+				"Use a path inside the project on which no symbolic link leads out; list_projects shows what is approved now."
+		}
+	case rootbound.NotFound:
+		if runtime.GOOS != "windows" && strings.Contains(e.Path, `\`) {
+			classic = `Write / between names, if \ was meant so; else list the directory above it to see what exists.`
+		}
+	case rootbound.Exists:
+		switch e.Op {
+		case rootbound.OpMove, rootbound.OpCopy:
+			classic = "Choose another name, or set overwrite to replace a file by a file."
+		case rootbound.OpMkdir:
+			classic = "Choose another name."
+		}
 	case rootbound.PathAmbiguous, rootbound.RootRequired:
 		classic, project = "Name the project in the argument root, or send an absolute path.", "Name the project in project_id."
 	case rootbound.ProjectUnknown:
@@ -53,7 +70,7 @@ func Advise(err error, tools Tools) error {
 	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeFiles:
 		next = "Propose the files that it is to hold with propose_patch: missing directories are made with them, and a person can agree to it."
 	case e.Next == "":
-		next = advice(e.Reason, tools)
+		next = advice(e, tools)
 	}
 	if next == "" {
 		return err

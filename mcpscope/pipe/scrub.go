@@ -10,7 +10,7 @@ import (
 )
 
 // ErrUnfit stands in place of the texts in which the SDK quotes all parameters.
-const ErrUnfit = "the parameters do not fit the method"
+const ErrUnfit = "the parameters do not fit the method: a field is missing, or of another type than the protocol gives it"
 
 // MaxErrorText bounds the message of an error that leaves through a Pipe, in bytes.
 const MaxErrorText = 1024
