@@ -21,5 +21,5 @@ func undeclared(next mcp.MethodHandler) mcp.MethodHandler {
 
 // nothingElse answers completions of what is not our template: there is no prompt, and no other resource.
 func nothingElse(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is nothing of that name to complete"}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "there is nothing of that name to complete; resources/templates/list shows what can be completed"}
 }
