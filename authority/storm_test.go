@@ -131,7 +131,7 @@ func TestStorm(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 	})
 	began := time.Now()
-	for tick := time.Tick(10 * time.Millisecond); time.Since(began) < long || time.Since(began) < long+20*time.Second && (good.Load() < 50 || bad.Load() < 5); {
+	for tick := time.Tick(10 * time.Millisecond); time.Since(began) < long || good.Load() < 50 || bad.Load() < 5; {
 		<-tick
 	}
 	close(stop)
@@ -144,8 +144,8 @@ func TestStorm(t *testing.T) {
 		}
 		return true
 	})
-	if good.Load() < 50 || bad.Load() < 5 || c.most != 1 {
-		t.Errorf("%d granted, %d refused, %d questions at once: the storm did not blow", good.Load(), bad.Load(), c.most)
+	if c.most != 1 {
+		t.Errorf("%d questions at once", c.most)
 	}
 	t.Logf("%d granted, %d refused, %d asks, generations %d and %d", good.Load(), bad.Load(), c.asks, a.gen, per.gen)
 	ceil.Close()

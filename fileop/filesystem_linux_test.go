@@ -58,7 +58,7 @@ func TestElsewhere(t *testing.T) {
 				dir = t.TempDir()
 			}
 			defer os.RemoveAll(dir)
-			cmd := exec.Command("/proc/self/exe", "-test.timeout=100s",
+			cmd := exec.Command("/proc/self/exe", "-test.timeout=600s",
 				"-test.run=^(TestWrite.*|TestExpectedVersion|TestWhatAnotherProgramWroteIsNotLost|TestBytesAreComparedToo|TestRefusedCommit.*|TestParallelEdits.*|TestEditFile|TestMove|TestList.*|TestTree|TestTreeBelow.*|TestReadParts|TestSparse.*)$")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
 			cmd.Env = append(os.Environ(), filesystemEnv+"="+kind, "TMPDIR="+dir)

@@ -142,9 +142,17 @@ func TestOnlySettledFilesAreKept(t *testing.T) {
 	h.file("small", cache.Smallest-16)
 	a := h.authority()
 
-	young := cache.New(cache.Options{})
+	i, err := os.Stat(filepath.Join(h.dir, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := i.ModTime().Add(cache.Age)
+	young := cache.New(cache.Options{Now: func() time.Time { return at }})
 	h.read(a, young, "0", far, nil)
 	held(t, young, false, 0)
+	at = at.Add(time.Minute)
+	h.read(a, young, "0", far, nil)
+	held(t, young, true, 1)
 
 	c := cache.New(cache.Options{Now: later})
 	h.read(a, c, "small", far-1, nil)
