@@ -23,7 +23,7 @@ type deaf struct {
 func (w *world) deaf() *deaf {
 	w.t.Helper()
 	in, out, ss := joined.Ends(w.t, joined.Bare(w.srv), joined.Pipe)
-	return &deaf{&peer{&joined.Peer{TB: w.t, In: in, Session: ss}, w.t}, out, bufio.NewReaderSize(out, 1<<20)}
+	return &deaf{&peer{&joined.Peer{TB: w.t, In: in, Session: ss}, w.t}, out, bufio.NewReaderSize(out, 64<<10)}
 }
 
 // line reads one line.
@@ -153,8 +153,8 @@ func TestUnreadSubscribingAndUnsubscribing(t *testing.T) {
 // A switch, and the end of the server's subscriptions, do not wait for who does not read, and he hears nothing of what was
 // taken from him but what was on its way.
 func TestSwitchWithManyUnreadStreams(t *testing.T) {
-	w := newWorld(t, mcpscope.Options{}, Options{})
-	const clients = 20
+	const clients = 100
+	w := newWorld(t, mcpscope.Options{}, Options{Listens: clients + 1})
 	reads := w.dial()
 	reads.listening(1, `{"resourceSubscriptions":["rootbound://app/a.txt"],"resourcesListChanged":true}`)
 	var all []*deaf
