@@ -241,6 +241,11 @@ func (a *Authority) settled(ctx context.Context) error {
 	select {
 	case <-old.gate.idle:
 		return nil
+	default: // who was slow to come here need not wait and fail
+	}
+	select {
+	case <-old.gate.idle:
+		return nil
 	case <-ctx.Done():
 		return unavailable("a change is still being committed", nil)
 	}

@@ -104,3 +104,18 @@ func Waits(err error) bool {
 	}
 	return false
 }
+
+// Passing reports whether a Look failed for want of time only: a change of the generation before is still being committed, or
+// changes come too fast. Then nothing else may cause another look, so who waits for the next generation looks again, a
+// moment later.
+func Passing(err error) bool {
+	var e *rootbound.Error
+	if !errors.As(err, &e) || e.Reason != rootbound.AuthorityUnavailable {
+		return false
+	}
+	switch e.Detail {
+	case "timeout", "overtaken", "a change is still being committed":
+		return true
+	}
+	return false
+}

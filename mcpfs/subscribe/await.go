@@ -32,7 +32,7 @@ func (st *stream) await(ctx context.Context, s *subscription) bool {
 		return true
 	}
 	var failed error
-	err := st.standing.Look(ctx, func(ctx context.Context) error { failed = st.hub.await(ctx, s, sent); return nil })
+	err := st.looks(ctx, func(ctx context.Context) error { failed = st.hub.await(ctx, s, sent); return nil })
 	switch {
 	case err != nil && mcpscope.Waits(err):
 		st.again(s, map[string]bool{"": true}, true)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpscope"
 )
@@ -64,4 +65,37 @@ func TestG46UnreadStreamsHoldNoOneUp(t *testing.T) {
 		t.Error("nobody was unread")
 	}
 	modern.listenEnded(1)
+}
+
+// A switch that cannot be completed yet, since a change of the generation before is still being committed, is told when it
+// can be, although nobody calls.
+func TestSwitchIsToldWhenTheLastCommitIsOver(t *testing.T) {
+	w := newWorld(t, mcpscope.Options{}, Options{})
+	p := w.legacy()
+	p.subscribed(1, of("app", "a.txt"))
+	st := w.only()
+	held, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		done <- st.standing.Look(context.Background(), func(ctx context.Context) error {
+			use, err := authority.From(ctx)
+			if err != nil {
+				return err
+			}
+			return use.Commit(func() error { close(held); <-release; return nil })
+		})
+	}()
+	<-held
+	if err := w.ceiling.Activate([]rootbound.RootID{"app"}); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("it was looked at too early", func() bool {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		return st.later
+	})
+	close(release)
+	p.notified("notifications/resources/list_changed", "", nil)
+	if err := <-done; rootbound.ReasonOf(err) != rootbound.GenerationStale {
+		t.Errorf("the look that committed: %v", err)
+	}
 }

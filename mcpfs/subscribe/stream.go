@@ -51,6 +51,7 @@ type stream struct {
 	waiting int                     // what the paths of all subscriptions take; see maxWaiting
 	lists   kinds                   // to be told
 	sent    kinds                   // lists whose change was written to the client
+	later   bool                    // it is to be nudged in a moment
 	review  bool                    // a generation has begun: what its rules deny is to be dropped
 }
 

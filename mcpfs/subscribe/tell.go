@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -18,7 +19,7 @@ import (
 // turn tells what there is to tell now. What needs an authority that is not there waits for the next generation.
 func (st *stream) turn(ctx context.Context) {
 	if st.group.waits() && !st.standing.Blind() {
-		if err := st.standing.Look(ctx, nothing); err != nil {
+		if err := st.looks(ctx, nothing); err != nil {
 			st.tellLists(ctx, tools|prompts)
 			return
 		}
@@ -146,9 +147,31 @@ func (st *stream) judge(ctx context.Context, s *subscription, rel string) (uri s
 	}
 }
 
-// look is Standing.Look, and tells in which generation it was.
+// looks is Standing.Look. Where that fails for want of time only it is tried again a moment later: maybe nobody else would.
+func (st *stream) looks(ctx context.Context, f func(context.Context) error) error {
+	err := st.standing.Look(ctx, f)
+	if mcpscope.Passing(err) {
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		if !st.later {
+			st.later = true
+			time.AfterFunc(moment, func() {
+				st.mu.Lock()
+				defer st.mu.Unlock()
+				st.later = false
+				st.nudge()
+			})
+		}
+	}
+	return err
+}
+
+// moment is how long a look that failed for want of time is not tried again.
+const moment = 100 * time.Millisecond
+
+// look is looks, and tells in which generation it was.
 func (st *stream) look(ctx context.Context, gen *rootbound.Generation, f func(context.Context) error) error {
-	return st.standing.Look(ctx, func(ctx context.Context) error {
+	return st.looks(ctx, func(ctx context.Context) error {
 		use, err := authority.From(ctx)
 		if err != nil {
 			return err
@@ -182,7 +205,7 @@ func request(project rootbound.RootID, path string, invalid error) guard.Request
 
 // anew watches again what lost its watch, or waits for it if it is not there any more.
 func (st *stream) anew(ctx context.Context, s *subscription) bool {
-	err := st.standing.Look(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
+	err := st.looks(ctx, func(ctx context.Context) error { return st.hub.subscribe(ctx, st, s.uri, s) })
 	switch {
 	case err == nil:
 		return true
@@ -216,7 +239,7 @@ func (st *stream) settle(ctx context.Context) {
 	st.mu.Unlock()
 	for some := range slices.Chunk(all, together) {
 		errs := make([]error, len(some))
-		err := st.standing.Look(ctx, func(ctx context.Context) error {
+		err := st.looks(ctx, func(ctx context.Context) error {
 			for i, s := range some {
 				errs[i] = st.hub.renew(ctx, s)
 			}
@@ -263,7 +286,7 @@ func (st *stream) tellLists(ctx context.Context, which kinds) bool {
 		if k == 0 {
 			continue
 		}
-		waits := k == resources && !st.standing.Blind() && st.standing.Look(ctx, nothing) != nil
+		waits := k == resources && !st.standing.Blind() && st.looks(ctx, nothing) != nil
 		told := !waits && st.send(ctx, l.method, l.params)
 		st.mu.Lock()
 		if told {
