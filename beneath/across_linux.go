@@ -26,7 +26,7 @@ func (o *Object) Entry(name string) (*Entry, error) {
 	if err := o.hold(); err != nil {
 		return nil, err
 	}
-	return &Entry{dir: &o.h, set: o.set, at: Ref{o.at.Root, join(o.at.Path, name)}, name: name, dirInfo: o.info, mark: o.mark, linked: o.linked}, nil
+	return &Entry{dir: &o.h, set: o.set, at: Ref{o.at.Root, join(o.at.Path, name)}, name: name, dirInfo: o.info, mark: o.mark, passed: o.passed}, nil
 }
 
 // Beside is the entry of a fresh temporary name in the same directory. Nothing is made.
@@ -35,7 +35,7 @@ func (e *Entry) Beside() (*Entry, error) {
 		return nil, err
 	}
 	name := tempName()
-	return &Entry{dir: e.dir, set: e.set, at: beside(e.at, name), name: name, dirInfo: e.dirInfo, mark: e.mark, linked: e.linked}, nil
+	return &Entry{dir: e.dir, set: e.set, at: beside(e.at, name), name: name, dirInfo: e.dirInfo, mark: e.mark, passed: e.passed}, nil
 }
 
 // Writable is nil if this process may make and remove names in the parent: what a rename would ask for at both ends and

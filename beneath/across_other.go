@@ -22,7 +22,7 @@ func (o *Object) Entry(name string) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Entry{set: o.set, dir: dir, dirInfo: o.info, at: Ref{o.at.Root, join(o.at.Path, name)}, name: name, mark: o.mark, linked: o.linked}, nil
+	return &Entry{set: o.set, dir: dir, dirInfo: o.info, at: Ref{o.at.Root, join(o.at.Path, name)}, name: name, mark: o.mark, passed: o.passed}, nil
 }
 
 // Beside is the entry of a fresh temporary name in the same directory. Nothing is made.
@@ -32,7 +32,7 @@ func (e *Entry) Beside() (*Entry, error) {
 		return nil, fail(err)
 	}
 	name := tempName()
-	return &Entry{set: e.set, dir: dir, dirInfo: e.dirInfo, at: beside(e.at, name), name: name, mark: e.mark, linked: e.linked}, nil
+	return &Entry{set: e.set, dir: dir, dirInfo: e.dirInfo, at: beside(e.at, name), name: name, mark: e.mark, passed: e.passed}, nil
 }
 
 // Writable is not known here before it is tried.

@@ -17,7 +17,7 @@ type Entry struct {
 	name    string
 	dirInfo Info
 	mark    int
-	linked  bool
+	passed  []Passed
 }
 
 // Entry resolves the parent of at and its final name. With follow, a final link is followed to the entry it names (a
@@ -73,7 +73,7 @@ func (s *Set) entryByKernel(dir Ref, name string, follow bool) (*Entry, error) {
 		}
 	}
 	at := Ref{hit.at.Root, join(hit.at.Path, name)}
-	return s.newEntry(h, at, name, s.members[at.Root].mark, hit.linked)
+	return s.newEntry(h, at, name, s.members[at.Root].mark, hit.passed)
 }
 
 // entry makes an Entry of the directory on top of the walk.
@@ -83,15 +83,15 @@ func (w *walk) entry(name string) (*Entry, error) {
 	_, _, mark := w.top()
 	if n == 0 {
 		w.base.hold()
-		return w.set.newEntry(w.base, at, name, mark, w.links > 0)
+		return w.set.newEntry(w.base, at, name, mark, w.passed)
 	}
 	fd := w.stack[n-1].fd
 	w.stack = w.stack[:n-1]
-	return w.set.newEntry(newHandle(fd), at, name, mark, w.links > 0)
+	return w.set.newEntry(newHandle(fd), at, name, mark, w.passed)
 }
 
 // newEntry takes over one reference of dir and checks the directory.
-func (s *Set) newEntry(dir *handle, at Ref, name string, mark int, linked bool) (*Entry, error) {
+func (s *Set) newEntry(dir *handle, at Ref, name string, mark int, passed []Passed) (*Entry, error) {
 	info, err := statFd(dir.fd)
 	if err == nil {
 		_, err = s.checkKind(at.Root, dir.fd, info, Dir)
@@ -100,7 +100,7 @@ func (s *Set) newEntry(dir *handle, at Ref, name string, mark int, linked bool) 
 		dir.drop()
 		return nil, fail(err)
 	}
-	return &Entry{dir: dir, set: s, at: at, name: name, dirInfo: info, mark: mark, linked: linked}, nil
+	return &Entry{dir: dir, set: s, at: at, name: name, dirInfo: info, mark: mark, passed: passed}, nil
 }
 
 func (e *Entry) hold() error {
@@ -120,7 +120,10 @@ func (e *Entry) Key() Key { return Key{e.dirInfo.ID, e.name} }
 func (e *Entry) Mark() int { return e.mark }
 
 // Linked reports whether a symlink was followed on the way.
-func (e *Entry) Linked() bool { return e.linked }
+func (e *Entry) Linked() bool { return followed(e.passed) }
+
+// Passed tells what the way to it led through: all of it where a link was followed. Not to be changed.
+func (e *Entry) Passed() []Passed { return e.passed }
 
 // Crossed reports whether the parent is on another mount than the root.
 func (e *Entry) Crossed() bool { return e.dirInfo.ID.Mount != e.set.members[e.at.Root].root.id.Mount }
@@ -161,11 +164,11 @@ func (e *Entry) Open(how How) (*Object, error) {
 		return nil, err
 	}
 	defer e.dir.drop()
-	return e.set.openNode(e.dir.fd, e.dirInfo.ID, e.name, e.at, e.mark, how, e.linked)
+	return e.set.openNode(e.dir.fd, e.dirInfo.ID, e.name, e.at, e.mark, how, e.passed)
 }
 
 // openNode opens an entry of a held directory. O_DIRECTORY is not used on a name: gVisor then follows a link.
-func (s *Set) openNode(dir int, dirID ObjectID, name string, at Ref, mark int, how How, linked bool) (*Object, error) {
+func (s *Set) openNode(dir int, dirID ObjectID, name string, at Ref, mark int, how How, passed []Passed) (*Object, error) {
 	flags := asRead
 	if how == Handle {
 		flags = asPath
@@ -177,7 +180,7 @@ func (s *Set) openNode(dir int, dirID ObjectID, name string, at Ref, mark int, h
 	if err != nil {
 		return nil, fail(err)
 	}
-	o, err := s.object(fd, at, mark, how, linked)
+	o, err := s.object(fd, at, mark, how, passed)
 	if err != nil {
 		return nil, err
 	}

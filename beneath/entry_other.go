@@ -21,7 +21,7 @@ type Entry struct {
 	at      Ref
 	name    string
 	mark    int
-	linked  bool
+	passed  []Passed
 }
 
 // Entry resolves the parent of at and its final name. Errors as on Linux.
@@ -67,7 +67,7 @@ func (s *Set) entry(a *arrival) (*Entry, error) {
 		dir.Close()
 		return nil, err
 	}
-	return &Entry{set: s, dir: dir, dirInfo: i, at: Ref{a.root, a.path()}, name: a.names[n], mark: s.markAbove(a, n), linked: a.linked}, nil
+	return &Entry{set: s, dir: dir, dirInfo: i, at: Ref{a.root, a.path()}, name: a.names[n], mark: s.markAbove(a, n), passed: a.passed}, nil
 }
 
 // At is the reached path of the entry.
@@ -80,7 +80,10 @@ func (e *Entry) Key() Key { return Key{e.dirInfo.ID, e.name} }
 func (e *Entry) Mark() int { return e.mark }
 
 // Linked reports whether a symlink was followed on the way.
-func (e *Entry) Linked() bool { return e.linked }
+func (e *Entry) Linked() bool { return followed(e.passed) }
+
+// Passed tells what the way to it led through: all of it where a link was followed. Not to be changed.
+func (e *Entry) Passed() []Passed { return e.passed }
 
 // Crossed reports whether the parent is on another device than the root.
 func (e *Entry) Crossed() bool { return e.dirInfo.ID.Dev != e.set.members[e.at.Root].Root.id.Dev }
@@ -107,7 +110,7 @@ func (e *Entry) Open(how How) (*Object, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	return e.set.open(e.dir, e.name, fi, e.at, e.mark, how, e.linked)
+	return e.set.open(e.dir, e.name, fi, e.at, e.mark, how, e.passed)
 }
 
 // Inside looks whether the parent is still where it was reached: moved_out if not.

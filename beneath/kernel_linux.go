@@ -9,7 +9,7 @@ import (
 type hit struct {
 	fd     int
 	at     Ref
-	linked bool
+	passed []Passed
 }
 
 // byKernel resolves by openat2(2), which never follows a link for us: so the cleaned text is where it arrived. Each link
@@ -17,6 +17,7 @@ type hit struct {
 // must decide, because it knows more, at a higher price. clean is at.Path cleaned. not_found is certain here, any other
 // refusal comes from the walk.
 func (s *Set) byKernel(at Ref, clean string, flags uint64) (h hit, ok bool, err error) {
+	var passed []Passed
 	for links := 0; links <= maxLinks; links++ {
 		m := &s.members[at.Root]
 		if s.walkOnly || m.below || m.root.noOpenat2.Load() {
@@ -27,18 +28,21 @@ func (s *Set) byKernel(at Ref, clean string, flags uint64) (h hit, ok bool, err 
 		}
 		fd, err := m.openat2(at.Path, flags)
 		if err == unix.ELOOP {
-			at, err = s.replaceLink(m, at)
+			at, err = s.replaceLink(m, at, &passed)
 		}
 		m.root.h.drop()
 		switch {
 		case fd >= 0:
 			if links > 0 {
-				if clean, err = checkPath(at.Path); err != nil {
+				if clean, err = checkPath(at.Path); err == nil {
+					err = leftAgain(at, len(at.Path), m.mark, &passed)
+				}
+				if err != nil {
 					unix.Close(fd)
 					return hit{}, false, nil
 				}
 			}
-			return hit{fd, Ref{at.Root, clean}, links > 0}, true, nil
+			return hit{fd, Ref{at.Root, clean}, passed}, true, nil
 		case err == unix.ENOENT && links == 0:
 			return hit{}, false, refuse(rootbound.NotFound, "", err)
 		case err == unix.EMFILE || err == unix.ENFILE || err == unix.ENOMEM:
@@ -80,8 +84,8 @@ func (m *member) openat2(p string, flags uint64) (int, error) {
 
 // replaceLink puts the text of the first link of at.Path in its place. Which component is the first link is found by
 // halving: a longer beginning of the path has a link if a shorter one has. EXDEV where the link's text must be judged
-// by the walk.
-func (s *Set) replaceLink(m *member, at Ref) (Ref, error) {
+// by the walk. What the path passes up to there, the link too, is added to passed.
+func (s *Set) replaceLink(m *member, at Ref, passed *[]Passed) (Ref, error) {
 	cuts := make([]int, 1, 16) // where the n-th component ends
 	for rest := at.Path; ; {
 		name, more, _ := nextName(rest)
@@ -132,6 +136,16 @@ func (s *Set) replaceLink(m *member, at Ref) (Ref, error) {
 	if more {
 		rest = "/" + rest
 	}
+	if err := leftAgain(at, cuts[free], m.mark, passed); err != nil {
+		return at, err
+	}
+	link, err := checkPath(join(at.Path[:cuts[free]], name))
+	if err == nil {
+		*passed, err = pass(*passed, Passed{Ref{at.Root, link}, m.mark, false, followed(*passed)})
+	}
+	if err != nil {
+		return at, err
+	}
 	if target[0] == '/' {
 		ref, ok := s.Map(target)
 		if !ok {
@@ -140,4 +154,26 @@ func (s *Set) replaceLink(m *member, at Ref) (Ref, error) {
 		return Ref{ref.Root, ref.Path + rest}, nil
 	}
 	return Ref{at.Root, join(at.Path[:cuts[free]], target+rest)}, nil
+}
+
+// leftAgain adds the directories that the first n bytes of a path, which hold no link, leave by "..".
+func leftAgain(at Ref, n, mark int, passed *[]Passed) error {
+	linked := followed(*passed)
+	for rest := at.Path[:n]; ; {
+		name, more, _ := nextName(rest)
+		if name == "" {
+			return nil
+		}
+		if name == ".." {
+			before := at.Path[:n-len(rest)+noise(rest)]
+			dir, err := checkPath(before)
+			if err == nil {
+				*passed, err = pass(*passed, Passed{Ref{at.Root, dir}, mark, true, linked})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		rest = more
+	}
 }

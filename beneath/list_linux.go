@@ -126,7 +126,7 @@ func (n *Node) Target() (Info, bool) {
 
 // Open opens the regular file or directory itself, never through a link.
 func (n *Node) Open() (*Object, error) {
-	return n.t.o.set.openNode(n.level.fd, n.level.id, n.name, n.At(), n.level.mark, Any, n.t.o.linked)
+	return n.t.o.set.openNode(n.level.fd, n.level.id, n.name, n.At(), n.level.mark, Any, n.t.o.passed)
 }
 
 // Walk visits depth first in byte order of names, handles held, links never followed, mounts by the member's policy,

@@ -68,7 +68,7 @@ func (s *Set) MkdirAll(at Ref, ok func(Ref, int) error, commit func(func() error
 		if i == len(names)-1 {
 			return o, made, nil
 		}
-		next, err := s.newEntry(o.take(), Ref{o.at.Root, join(o.at.Path, names[i+1])}, names[i+1], o.mark, o.linked)
+		next, err := s.newEntry(o.take(), Ref{o.at.Root, join(o.at.Path, names[i+1])}, names[i+1], o.mark, o.passed)
 		if err != nil {
 			return nil, made, err
 		}
@@ -97,5 +97,5 @@ func (w *walk) handle() (*Object, error) {
 		return nil, fail(err)
 	}
 	w.object = -1
-	return w.set.object(fd, Ref{w.root, strings.TrimSuffix(w.reached(), "/")}, mark, Handle, w.links > 0)
+	return w.set.object(fd, Ref{w.root, strings.TrimSuffix(w.reached(), "/")}, mark, Handle, w.passed)
 }

@@ -109,7 +109,7 @@ func (p *Place) open(path string, how How) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.linked || o.at.Root != p.at.Root {
+	if o.Linked() || o.at.Root != p.at.Root {
 		o.Close()
 		return nil, refuse(rootbound.PathUnresolvable, "link", nil)
 	}

@@ -17,7 +17,7 @@ type Object struct {
 	mark   int
 	info   Info
 	magic  uint32 // 0: the root's
-	linked bool
+	passed []Passed
 	show   func(reached *Object) bool // of Show
 }
 
@@ -42,7 +42,10 @@ func (o *Object) Mark() int { return o.mark }
 func (o *Object) Info() Info { return o.info }
 
 // Linked reports whether a symlink was followed on the way.
-func (o *Object) Linked() bool { return o.linked }
+func (o *Object) Linked() bool { return followed(o.passed) }
+
+// Passed tells what the way to it led through: all of it where a link was followed. Not to be changed.
+func (o *Object) Passed() []Passed { return o.passed }
 
 // IsDir reports whether the object is a directory.
 func (o *Object) IsDir() bool { return o.info.Mode.IsDir() }

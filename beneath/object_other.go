@@ -22,7 +22,7 @@ type Object struct {
 	at     Ref
 	info   Info
 	mark   int
-	linked bool
+	passed []Passed
 	show   func(reached *Object) bool // of Show
 }
 
@@ -40,7 +40,10 @@ func (o *Object) Mark() int { return o.mark }
 func (o *Object) Info() Info { return o.info }
 
 // Linked reports whether a symlink was followed on the way.
-func (o *Object) Linked() bool { return o.linked }
+func (o *Object) Linked() bool { return followed(o.passed) }
+
+// Passed tells what the way to it led through: all of it where a link was followed. Not to be changed.
+func (o *Object) Passed() []Passed { return o.passed }
 
 // IsDir reports whether the object is a directory.
 func (o *Object) IsDir() bool { return o.info.Mode.IsDir() }
@@ -150,7 +153,7 @@ func (n *Node) Open() (*Object, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
-	return n.o.set.open(n.dir, n.Name(), fi, n.at, n.Mark(), Any, n.o.linked)
+	return n.o.set.open(n.dir, n.Name(), fi, n.at, n.Mark(), Any, n.o.passed)
 }
 
 var errStop = errors.New("stop")

@@ -97,7 +97,7 @@ func (s *Set) Open(at Ref, how How) (*Object, error) {
 		return nil, err
 	}
 	if ok {
-		return s.object(hit.fd, hit.at, s.members[hit.at.Root].mark, how, hit.linked)
+		return s.object(hit.fd, hit.at, s.members[hit.at.Root].mark, how, hit.passed)
 	}
 	for range maxAgain {
 		o, again, err := s.openByWalk(at, how)
@@ -109,7 +109,7 @@ func (s *Set) Open(at Ref, how How) (*Object, error) {
 }
 
 // object takes over fd, checks it and wraps it.
-func (s *Set) object(fd int, at Ref, mark int, how How, linked bool) (*Object, error) {
+func (s *Set) object(fd int, at Ref, mark int, how How, passed []Passed) (*Object, error) {
 	info, err := statFd(fd)
 	if err != nil {
 		unix.Close(fd)
@@ -120,17 +120,17 @@ func (s *Set) object(fd int, at Ref, mark int, how How, linked bool) (*Object, e
 		unix.Close(fd)
 		return nil, err
 	}
-	return s.wrap(fd, at, info, magic, mark, linked), nil
+	return s.wrap(fd, at, info, magic, mark, passed), nil
 }
 
 // wrap takes over a checked descriptor. mark is that of the directory it is in.
-func (s *Set) wrap(fd int, at Ref, info Info, magic uint32, mark int, linked bool) *Object {
+func (s *Set) wrap(fd int, at Ref, info Info, magic uint32, mark int, passed []Passed) *Object {
 	if info.Mode.IsDir() {
 		if m := s.markOf(info.ID); m >= 0 {
 			mark = m
 		}
 	}
-	o := &Object{set: s, at: at, mark: mark, info: info, magic: magic, linked: linked}
+	o := &Object{set: s, at: at, mark: mark, info: info, magic: magic, passed: passed}
 	o.h.fd = fd
 	o.h.refs.Store(1)
 	return o
@@ -158,7 +158,7 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 	at = Ref{w.root, w.reached()}
 	if w.opened || how == Handle && !w.atTop {
 		fd, w.object = w.object, -1
-		return s.wrap(fd, at, w.info, magic, mark, w.links > 0), false, nil
+		return s.wrap(fd, at, w.info, magic, mark, w.passed), false, nil
 	}
 	switch {
 	case how == Handle:
@@ -174,7 +174,7 @@ func (s *Set) openByWalk(at Ref, how How) (o *Object, again bool, err error) {
 	if err != nil {
 		return nil, false, fail(err)
 	}
-	o, err = s.object(fd, at, mark, how, w.links > 0)
+	o, err = s.object(fd, at, mark, how, w.passed)
 	if err == nil && o.info.ID != w.info.ID || rootbound.ReasonOf(err) == rootbound.SpecialFile {
 		if o != nil {
 			o.Close()

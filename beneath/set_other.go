@@ -63,6 +63,9 @@ type arrival struct {
 	names   []string
 	info    fs.FileInfo // nil: the final name is missing
 	linked  bool
+	passed  []Passed
+	noDir   bool     // an error: the last name is no directory
+	rest    string   // an error: the names behind the last one
 	byLink  bool     // the final name is the text of a link
 	missing []string // names from the first missing one on, if more than the final one is missing
 }
@@ -76,7 +79,8 @@ func (a *arrival) open() string {
 	return filepath.FromSlash(a.path())
 }
 
-// read puts the text of each link on the way in its place. os.Root then opens what is left, and keeps it inside.
+// read puts the text of each link on the way in its place. os.Root then opens what is left, and keeps it inside. An error
+// comes with what was found until then, where that is anything.
 func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 	if at.Root < 0 || at.Root >= len(s.members) {
 		return nil, refuse(rootbound.OutsideRoot, "", nil)
@@ -100,21 +104,25 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			a.info = i
 			return a, fail(err)
 		case name == ".." && len(a.names) > 0:
+			var err error
+			if a.passed, err = pass(a.passed, Passed{Ref{a.root, a.path()}, s.markAbove(a, len(a.names)), true, a.linked}); err != nil {
+				return a, err
+			}
 			a.names, text = a.names[:len(a.names)-1], rest
 			continue
 		case name == "..":
 			if len(tails) == 0 {
-				return nil, refuse(rootbound.OutsideRoot, "", nil)
+				return a, refuse(rootbound.OutsideRoot, "", nil)
 			}
 			cut := len(text) - tails[len(tails)-1]
 			ref, ok := mapPath(s.paths, climbOut(s.members[a.root].Root.path, text[:cut]))
 			if !ok {
-				return nil, refuse(rootbound.OutsideRoot, "", nil)
+				return a, refuse(rootbound.OutsideRoot, "", nil)
 			}
 			a.root, text = ref.Root, ref.Path+text[cut:]
 			continue
 		case !filepath.IsLocal(name):
-			return nil, refuse(rootbound.PathInvalid, "name_not_possible", nil)
+			return a, refuse(rootbound.PathInvalid, "name_not_possible", nil)
 		}
 		last := onlyNoise(rest)
 		a.names = append(a.names, name)
@@ -131,15 +139,19 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			return a, nil
 		}
 		if err != nil {
-			return nil, fail(err)
+			a.rest = rest
+			return a, fail(err)
 		}
 		if i.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 && (!last || follow || more) { // junctions are irregular
+			if a.passed, err = pass(a.passed, Passed{Ref{a.root, a.path()}, s.markAbove(a, len(a.names)-1), false, a.linked}); err != nil {
+				return a, err
+			}
 			if links++; links > maxLinks {
-				return nil, refuse(rootbound.PathUnresolvable, "links", nil)
+				return a, refuse(rootbound.PathUnresolvable, "links", nil)
 			}
 			target, err := r.Readlink(a.open())
 			if err != nil {
-				return nil, fail(err)
+				return a, fail(err)
 			}
 			a.linked = true
 			a.names = a.names[:len(a.names)-1]
@@ -150,7 +162,7 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			if filepath.IsAbs(target) {
 				ref, ok := s.Map(target)
 				if !ok {
-					return nil, refuse(rootbound.OutsideRoot, "", nil)
+					return a, refuse(rootbound.OutsideRoot, "", nil)
 				}
 				a.root, a.names, target = ref.Root, nil, ref.Path
 			}
@@ -160,17 +172,19 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 		}
 		if last {
 			if more && !i.IsDir() {
-				return nil, slashAtEnd()
+				a.noDir = true
+				return a, slashAtEnd()
 			}
 			a.info, a.byLink = i, len(tails) > 0
 			return a, nil
 		}
 		if !i.IsDir() {
-			return nil, refuse(rootbound.NotADirectory, "", nil)
+			a.noDir, a.rest = true, rest
+			return a, refuse(rootbound.NotADirectory, "", nil)
 		}
 		text = rest
 	}
-	return nil, refuse(rootbound.PathInvalid, "too_long", nil)
+	return a, refuse(rootbound.PathInvalid, "too_long", nil)
 }
 
 // markAbove is the innermost mark at or above the first n names.
@@ -215,10 +229,10 @@ func (s *Set) Open(at Ref, how How) (*Object, error) {
 		return nil, refuse(rootbound.NotFound, "", nil)
 	}
 	mark := s.markAbove(a, len(a.names))
-	return s.open(s.members[a.root].Root.r, a.open(), a.info, Ref{a.root, a.path()}, mark, how, a.linked)
+	return s.open(s.members[a.root].Root.r, a.open(), a.info, Ref{a.root, a.path()}, mark, how, a.passed)
 }
 
-func (s *Set) open(r *os.Root, name string, seen fs.FileInfo, at Ref, mark int, how How, linked bool) (*Object, error) {
+func (s *Set) open(r *os.Root, name string, seen fs.FileInfo, at Ref, mark int, how How, passed []Passed) (*Object, error) {
 	if err := checkKind(seen.Mode(), how); err != nil {
 		return nil, err
 	}
@@ -237,5 +251,5 @@ func (s *Set) open(r *os.Root, name string, seen fs.FileInfo, at Ref, mark int, 
 		f.Close()
 		return nil, err
 	}
-	return &Object{set: s, f: f, at: at, info: i, mark: mark, linked: linked}, nil
+	return &Object{set: s, f: f, at: at, info: i, mark: mark, passed: passed}, nil
 }

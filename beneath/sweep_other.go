@@ -91,7 +91,7 @@ func (r *Run) Open(i int) (*Swept, error) {
 		if err != nil {
 			return nil, fail(err)
 		}
-		o, err := s.o.set.open(r.dir.root, r.names[i], fi, Ref{s.o.at.Root, join(s.o.at.Path, r.Rel(i))}, r.mark, File, s.o.linked)
+		o, err := s.o.set.open(r.dir.root, r.names[i], fi, Ref{s.o.at.Root, join(s.o.at.Path, r.Rel(i))}, r.mark, File, s.o.passed)
 		if err != nil {
 			return nil, err
 		}

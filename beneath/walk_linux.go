@@ -21,6 +21,10 @@ type walk struct {
 	sent, text string
 	ends       []int
 	links      int
+	passed     []Passed // whatever the path was, once a link was followed or a ".." left something
+	lost       bool     // the link that was passed last cannot be followed
+	stuck      End      // why the top of the stack cannot be gone through
+	slash      bool     // the final name is no directory, and a slash follows it
 
 	root  int
 	base  *handle // of the current root, held by the walk
@@ -154,9 +158,11 @@ func (w *walk) up(rest string) error {
 	case n > 0 && !w.stack[n-1].settled:
 		return w.settle() // "file/.." is no path, and ".." after a link is of where it leads
 	case n > 0:
-		unix.Close(w.pop().fd)
+		at := Ref{w.root, string(w.path)}
+		l := w.pop()
+		unix.Close(l.fd)
 		w.text = rest
-		return nil
+		return w.pass(Passed{at, l.mark, true, w.links > 0})
 	case w.unbounded:
 		w.text = rest
 		return nil
@@ -211,12 +217,15 @@ func (w *walk) settle() error {
 	kind, id, err := w.look(l.fd)
 	switch {
 	case err != nil:
+		w.stuck = Unknown
 		return fail(err)
 	case kind == unix.S_IFLNK:
+		at := Ref{w.root, string(w.path)}
 		link := w.pop().fd
 		defer unix.Close(link)
-		return w.splice(link, id, "/"+w.text)
+		return w.splice(link, id, at, "/"+w.text)
 	case kind != unix.S_IFDIR:
+		w.stuck = NoDir
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
 	_, above, mark := w.under(n - 1)
@@ -224,7 +233,11 @@ func (w *walk) settle() error {
 		mark = m
 	}
 	l.settled, l.id, l.mark = true, id, mark
-	return w.set.mayCross(w.root, above, id)
+	if err := w.set.mayCross(w.root, above, id); err != nil {
+		w.stuck = Unknown
+		return err
+	}
+	return nil
 }
 
 // final looks at the last component.
@@ -257,8 +270,9 @@ func (w *walk) final(name, rest string, more, follow bool) (done bool, err error
 			rest = "/" + rest
 		}
 		defer unix.Close(fd)
-		return false, w.splice(fd, id, rest)
+		return false, w.splice(fd, id, Ref{w.root, join(string(w.path), name)}, rest)
 	case kind != unix.S_IFDIR && more:
+		w.slash = true
 		err = slashAtEnd()
 	default:
 		return true, w.arrive(fd, name)
@@ -267,8 +281,13 @@ func (w *walk) final(name, rest string, more, follow bool) (done bool, err error
 	return true, err
 }
 
-// splice puts the text of a link in front of tail.
-func (w *walk) splice(link int, id ObjectID, tail string) error {
+// splice puts the text of the link at a place in front of tail.
+func (w *walk) splice(link int, id ObjectID, at Ref, tail string) error {
+	_, _, mark := w.top()
+	if err := w.pass(Passed{at, mark, false, w.links > 0}); err != nil {
+		return err
+	}
+	w.lost = true
 	if w.links++; w.links > maxLinks {
 		return refuse(rootbound.PathUnresolvable, "links", nil)
 	}
@@ -290,17 +309,25 @@ func (w *walk) splice(link int, id ObjectID, tail string) error {
 	if target[0] == '/' {
 		return w.jump(target, tail)
 	}
-	w.text = target + tail
+	w.text, w.lost = target+tail, false
 	return nil
+}
+
+func (w *walk) pass(p Passed) (err error) {
+	if !w.unbounded {
+		w.passed, err = pass(w.passed, p)
+	}
+	return err
 }
 
 // jump goes on at a member that text names by itself; tail is what follows the link.
 func (w *walk) jump(text, tail string) error {
+	w.lost = true
 	ref, ok := w.set.Map(text)
 	if !ok {
 		return refuse(rootbound.OutsideRoot, "", nil)
 	}
-	w.text = ref.Path + tail
+	w.text, w.lost = ref.Path+tail, false
 	return w.enter(ref.Root)
 }
 

@@ -27,28 +27,28 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, true)
 	if err != nil {
-		return t.j.Veil(p, err, false)
+		return t.j.Veil(p, err, judge.Looks)
 	}
 	t.entry = e
-	if err := g.judgeDest(t, q); err != nil {
-		return atDest(t, err)
-	}
-	if err := judge.Stays(e, p); err != nil {
-		return err
-	}
-	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Stays(e, p, &t.project, &t.rel); err != nil {
 		return err
 	}
 	if t.obj, err = e.Open(beneath.Any); err != nil {
 		t.obj = nil
-		return t.j.Veil(p, err, false)
+		return t.j.Veil(p, err, judge.Looks)
 	}
 	t.src = t.obj.Info()
+	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), false); err != nil {
+		return err
+	}
+	if err := t.may(t.project); err != nil {
+		return err
+	}
 	if t.project.DenyMounts && t.obj.Crossed() {
 		return t.j.Mounts()
 	}
-	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), false); err != nil {
-		return err
+	if err := g.judgeDest(t, q); err != nil {
+		return atDest(t, err)
 	}
 	if err := t.j.Holds(e.At(), t.src.ID); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -16,7 +17,7 @@ func (g *Guard) judgeDelete(ctx context.Context, t *Target, p spelling.Place) er
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	t.entry = e
 	if err := g.takes(t, p); err != nil {

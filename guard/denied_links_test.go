@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 )
@@ -107,8 +108,8 @@ func TestLinksTellNothingOfWhatIsDenied(t *testing.T) {
 	if asked < 500 {
 		t.Errorf("%d requests only", asked)
 	}
-	far := guard.Request{Op: rootbound.OpRead, Root: "p", Path: strings.Repeat("a/none/", 200) + "x"} // the way is judged name by name, up to a bound
-	if got := ask(with, far); got[0] != string(rootbound.PathInvalid) {
+	far := guard.Request{Op: rootbound.OpRead, Root: "p", Path: strings.Repeat("a/none/", 200) + "x"}
+	if got := ask(with, far); got[0] != string(rootbound.NotFound) {
 		t.Errorf("a path whose 400 last names are missing: %v", got)
 	}
 	if got := ask(with, guard.Request{Op: rootbound.OpRead, Root: "p", Path: "c"}); got[0] != "allowed" {
@@ -116,5 +117,110 @@ func TestLinksTellNothingOfWhatIsDenied(t *testing.T) {
 	}
 	if got := ask(with, guard.Request{Op: rootbound.OpRead, Root: "p", Path: "gone"}); got[0] != string(rootbound.NotFound) {
 		t.Errorf("a link that leads nowhere: %v", got)
+	}
+}
+
+// What a path leads through is judged like what it reaches: a link into a denied directory and out of it again tells
+// nothing of it, whether it leads to an allowed file, outside, in a circle or nowhere.
+func TestLinksPassNothingThatIsDenied(t *testing.T) {
+	h := build(t, guard.Options{NoSlow: true}, func(dir string) {
+		for p, text := range map[string]string{"one": "1", "secret/d/x": "x", "a/two": "2", ".env.example": "e"} {
+			put(t, filepath.Join(dir, "p", p), text)
+		}
+		put(t, filepath.Join(dir, "q/f"), "q")
+		must(t, os.MkdirAll(filepath.Join(dir, "p/closed"), 0o755))
+		for p, text := range map[string]string{
+			"secret/back": "../one", "secret/top": "..", "secret/out": "/etc/hosts", "secret/round": "round", "secret/gone": "none", ".env": "one", "closed/l": "../one",
+			"via": "secret/back", "hop": ".env", "far": "a/link", "a/link": "../hop", "up": "secret/../one", "deep": "secret/d/../../one", "dir": "secret/top/a", "sec": "secret",
+			"byabs": filepath.Join(dir, "p/secret/back"), "shut": "closed/l", "fine": "a/back", "a/back": "../a/../one", "across": "../q/l",
+		} {
+			must(t, os.Symlink(text, filepath.Join(dir, "p", p)))
+		}
+		must(t, os.Symlink("../p/one", filepath.Join(dir, "q/l")))
+	}, rootbound.Project{ID: "p", Dir: "p", Rights: rootbound.Full, Deny: []string{"secret/**"}}, rootbound.Project{ID: "closed", Dir: "p/closed", Rights: rootbound.Propose},
+		rootbound.Project{ID: "q", Dir: "q", Rights: rootbound.Full, Deny: []string{"l"}})
+	reads := []rootbound.Operation{rootbound.OpRead, rootbound.OpStat, rootbound.OpList, rootbound.OpTree, rootbound.OpSearch, rootbound.OpSearchContent}
+	changes := []rootbound.Operation{rootbound.OpWrite, rootbound.OpEdit, rootbound.OpMkdir}
+	for path, want := range map[string]rootbound.Reason{
+		"via": rootbound.RuleDenied, "hop": rootbound.RuleDenied, "far": rootbound.RuleDenied, "up": rootbound.RuleDenied, "deep": rootbound.RuleDenied, "dir/two": rootbound.RuleDenied,
+		"byabs": rootbound.RuleDenied, "sec/back": rootbound.RuleDenied, "sec/out": rootbound.RuleDenied, "sec/round": rootbound.RuleDenied, "sec/gone": rootbound.RuleDenied, "sec/none": rootbound.RuleDenied,
+		"shut": rootbound.RightMissing, "across": rootbound.RuleDenied,
+	} {
+		for _, op := range reads {
+			refused(t, string(op)+" "+path, h.do(guard.Request{Op: op, Root: "p", Path: path}, nil), want)
+		}
+		if path == "across" {
+			want = rootbound.OutsideRoot
+		}
+		for _, op := range changes {
+			refused(t, string(op)+" "+path, h.do(guard.Request{Op: op, Root: "p", Path: path}, nil), want)
+		}
+		refused(t, "copy "+path, h.do(guard.Request{Op: rootbound.OpCopy, Root: "p", Path: path, DestRoot: "p", Dest: "new"}, nil), want)
+		refused(t, "copy to "+path, h.do(guard.Request{Op: rootbound.OpCopy, Root: "p", Path: "one", DestRoot: "p", Dest: path + "/new"}, nil), want)
+	}
+	for path, want := range map[string]string{"fine": "1", "a/back": "1", "one": "1"} {
+		if got, err := h.read(filepath.Join(h.dir, "p", path)); err != nil || got != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	must(t, h.do(guard.Request{Op: rootbound.OpList, Root: "p", Path: "."}, func(ctx context.Context, on *guard.Target) error {
+		return on.List(ctx, "", func(n *beneath.Node) (beneath.Step, error) {
+			if _, shown := n.Target(); shown != (n.Name() == "fine") && n.Type()&os.ModeSymlink != 0 {
+				t.Errorf("%s: what it leads to is told: %v", n.Name(), shown)
+			}
+			return beneath.Over, nil
+		})
+	}))
+}
+
+// With extensions a file without one is denied whether or not it is there, and no directory is told from it.
+func TestExtensionsTellNothing(t *testing.T) {
+	h := build(t, guard.Options{NoSlow: true}, nil, rootbound.Project{ID: "p", Dir: "p", Rights: rootbound.Full, AllowExtensions: []string{".go"}})
+	h.file("p/d/f.go", "f")
+	h.file("p/hid", "h")
+	h.link("p/l", "d/f.go")
+	h.link("p/l.go", "l")
+	for _, op := range []rootbound.Operation{rootbound.OpRead, rootbound.OpStat, rootbound.OpList, rootbound.OpWrite, rootbound.OpEdit} {
+		for _, p := range []string{"hid", "none", "l", "l.go", "hid/", "none/"} {
+			want := rootbound.RuleDenied
+			if (op == rootbound.OpWrite || op == rootbound.OpEdit) && strings.HasSuffix(p, "/") {
+				continue // no name
+			}
+			refused(t, string(op)+" "+p, h.do(guard.Request{Op: op, Root: "p", Path: p}, nil), want)
+		}
+		want := rootbound.NotFound
+		if op.Mutates() {
+			want = rootbound.ParentMissing
+		}
+		for _, p := range []string{"hid/x.go", "none/x.go", "d/hid/x.go"} {
+			refused(t, string(op)+" "+p, h.do(guard.Request{Op: op, Root: "p", Path: p}, nil), want)
+		}
+	}
+	if got, err := h.read("d/f.go"); err != nil || got != "f" {
+		t.Errorf("%q, %v", got, err)
+	}
+	refused(t, "mkdir hid", h.do(guard.Request{Op: rootbound.OpMkdir, Root: "p", Path: "hid"}, nil), rootbound.RuleDenied)
+	must(t, h.do(guard.Request{Op: rootbound.OpMkdir, Root: "p", Path: "new"}, nil))
+}
+
+// A relative path that starts in no named project belongs to the one where it may be read: what another one hides makes it
+// neither ambiguous nor anything else.
+func TestOfSeveralProjectsHiddenOnesDoNotCount(t *testing.T) {
+	for _, there := range []bool{false, true} {
+		h := build(t, guard.Options{NoSlow: true}, nil, rootbound.Project{ID: "p", Dir: "p", Rights: rootbound.ReadOnly}, rootbound.Project{ID: "q", Dir: "q", Rights: rootbound.ReadOnly})
+		h.file("p/l", "mine")
+		h.file("q/x", "x")
+		h.link("q/l", ".env")
+		if there {
+			h.file("q/.env", "secret")
+		}
+		if got, err := h.read("l"); err != nil || got != "mine" {
+			t.Errorf("there %v: %q, %v", there, got, err)
+		}
+		refused(t, "ambiguous", func() error {
+			h.file("q/both", "q")
+			h.file("p/both", "p")
+			return h.do(guard.Read("both"), nil)
+		}(), rootbound.PathAmbiguous)
 	}
 }

@@ -70,7 +70,7 @@ func (g *Guard) begin(ctx context.Context, r Request) (*Target, error) {
 		return t, err
 	}
 	t.use, t.snap = use, use.Snapshot()
-	t.j = judge.Judge{Law: g.law, Snap: t.snap, Touch: t.touch}
+	t.j = judge.Judge{Law: g.law, Snap: t.snap, Touch: t.touch, May: t.may}
 	if r.Contained {
 		t.j.Within = r.Root
 	}

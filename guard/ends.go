@@ -44,23 +44,23 @@ func (g *Guard) destPlace(t *Target) (spelling.Place, error) {
 // takes judges the entry that moves or goes: what it holds is t.src afterwards.
 func (g *Guard) takes(t *Target, p spelling.Place) (err error) {
 	e := t.entry
-	if err := judge.Stays(e, p); err != nil {
+	// A directory that is itself a project is met as an entry of the outer one: its mark is its own.
+	if err := t.j.Stays(e, p, &t.project, &t.rel); err != nil {
 		return err
 	}
 	if t.src, err = e.Lstat(); err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
-	// A directory that is itself a project is met as an entry of the outer one: its mark is its own.
-	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), true); err != nil {
+		return err
+	}
+	if err := t.may(t.project); err != nil {
 		return err
 	}
 	switch t.src.Mode.Type() {
 	case 0, fs.ModeDir, fs.ModeSymlink:
 	default:
 		return refuse(rootbound.SpecialFile, "")
-	}
-	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), true); err != nil {
-		return err
 	}
 	return t.j.Holds(e.At(), t.src.ID)
 }
@@ -75,18 +75,18 @@ func (g *Guard) judgeDest(t *Target, q spelling.Place) error {
 		return err
 	}
 	if err != nil {
-		return t.j.Veil(q, err, true)
+		return t.j.Veil(q, err, judge.Changes)
 	}
 	t.dest, t.destAt = d, d.At()
-	if err := judge.Stays(d, q); err != nil {
-		return err
-	}
-	return t.j.Locate(d.At(), d.Mark(), d.Linked(), &t.destProject, &t.destRel)
+	return t.j.Stays(d, q, &t.destProject, &t.destRel)
 }
 
 // appears judges the destination as the place where something of the source's kind appears.
 func (g *Guard) appears(t *Target) error {
 	if err := t.j.Reached(t.destProject, t.destRel, beneath.Info{Mode: t.src.Mode}, t.destAt, true); err != nil {
+		return err
+	}
+	if err := t.may(t.destProject); err != nil {
 		return err
 	}
 	if err := t.j.OursBelow(t.destAt); err != nil { // nothing is put in the place of what stands above our own files

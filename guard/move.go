@@ -6,6 +6,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
@@ -23,14 +24,14 @@ func (g *Guard) judgeMove(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	t.entry = e
-	if err := g.judgeDest(t, q); err != nil {
-		return atDest(t, err)
-	}
 	if err := g.takes(t, p); err != nil {
 		return err
+	}
+	if err := g.judgeDest(t, q); err != nil {
+		return atDest(t, err)
 	}
 	if err := g.appears(t); err != nil {
 		return atDest(t, err)

@@ -38,7 +38,12 @@ func (t *Target) appearing() (i beneath.Info) {
 }
 
 // mayCreate asks for the right to make something in a project.
-func (t *Target) mayCreate(p *rootbound.Project) error { return t.right(p, t.creates()) }
+func (t *Target) mayCreate(p *rootbound.Project) error {
+	if err := t.may(p); err != nil {
+		return err
+	}
+	return t.right(p, t.creates())
+}
 
 // makeParents makes them, one by one, each judged once more and each in a lease of its own, and then judges the request
 // anew: from here on it is like one whose parents were there.

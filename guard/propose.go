@@ -40,7 +40,7 @@ func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
 // creates is the right that making something needs: to plan it takes less than to do it.
 func (t *Target) creates() rootbound.Rights {
 	if t.req.Op == rootbound.OpPropose {
-		return rootbound.Propose
+		return rootbound.Propose | rootbound.Read // a plan says whether something is there
 	}
 	return rootbound.Create
 }
@@ -51,7 +51,7 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 	if err := g.mutable(t, p); err != nil {
 		return err
 	}
-	t.need = rootbound.Propose
+	t.need = rootbound.Propose | rootbound.Read
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, false)
 	if rootbound.ReasonOf(err) == rootbound.ParentMissing {
 		err := g.judgeBelowMissing(t, p)
@@ -59,13 +59,10 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 		return err
 	}
 	if err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	defer e.Close()
-	if err := judge.Stays(e, p); err != nil {
-		return err
-	}
-	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Stays(e, p, &t.project, &t.rel); err != nil {
 		return err
 	}
 	now, err := e.Lstat()
@@ -73,26 +70,25 @@ func (g *Guard) judgePropose(t *Target, p spelling.Place) error {
 	case rootbound.ReasonOf(err) == rootbound.NotFound:
 		now = beneath.Info{}
 	case err != nil:
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	// Judged before it is opened, so that what is denied is denied whether or not it is there.
 	if err := t.j.Reached(t.project, t.rel, now, e.At(), true); err != nil {
 		return err
 	}
 	t.need |= t.req.Need
-	if now.ID == (beneath.ObjectID{}) {
-		return t.right(t.project, t.need)
-	}
-	t.need |= rootbound.Read
 	if err := t.right(t.project, t.need); err != nil {
 		return err
+	}
+	if now.ID == (beneath.ObjectID{}) {
+		return nil
 	}
 	if now.Mode&fs.ModeSymlink != 0 {
 		return &rootbound.Error{Reason: rootbound.SpecialFile, Detail: "a symbolic link", Next: "Use the path of the file it leads to: patches never make, change or remove links."}
 	}
 	o, err := e.Open(beneath.File)
 	if err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	t.obj = o
 	if t.project.DenyMounts && o.Crossed() {

@@ -58,68 +58,70 @@ func (g *Guard) judge(ctx context.Context, t *Target) error {
 	return refuse(rootbound.ArgumentInvalid, "this operation is not served")
 }
 
-// judgeObject resolves a read. Of several places the rule Options.Relative chooses.
+// judgeObject resolves a read. Of several places the rule Options.Relative chooses among those where it is allowed.
 func (g *Guard) judgeObject(ctx context.Context, t *Target, places []spelling.Place, how beneath.How) error {
-	var found *beneath.Object
-	var at spelling.Place
-	var first error
-	for _, p := range places {
-		if err := t.j.Spelled(p, false); err != nil {
-			first = worse(first, err)
-			continue
+	chosen, worst := -1, error(nil)
+	at := places[0]
+	for i, p := range places {
+		if len(places) == 1 {
+			break
 		}
-		if err := t.use.CheckRoot(p.Grant, false); err != nil {
-			first = worse(first, err)
-			continue
-		}
-		o, canonical, err := t.j.Open(ctx, p, how)
-		if err != nil {
-			first = worse(first, t.blind(p, t.j.Veil(p, err, false)))
-			continue
-		}
-		if found != nil {
-			found.Close()
-			o.Close()
+		probe := &Target{g: g, tuning: t.tuning, req: t.req, op: t.op, use: t.use, snap: t.snap, need: t.need, j: t.j, lead: t.head()}
+		probe.j.May = probe.may
+		err := g.judgeAt(ctx, probe, p, how)
+		probe.drop()
+		switch {
+		case err == nil && chosen >= 0:
 			return refuse(rootbound.PathAmbiguous, spelling.Choices(spelling.InForce(t.snap)))
+		case err == nil:
+			chosen, at = i, p
+		case chosen < 0 && worse(worst, err):
+			worst, at = err, p
 		}
-		found, at, t.rec.Canonical = o, p, canonical
-		if t.tuning.Relative == "first" {
+		if chosen >= 0 && t.tuning.Relative == "first" {
 			break
 		}
 	}
-	if found == nil {
-		return first
-	}
-	t.obj, t.grant = found, at.Grant
-	return g.acceptObject(t, found)
+	return g.judgeAt(ctx, t, at, how)
 }
 
-// blind refuses a read that failed for the right it lacks, where that is so: what is there is not told without it.
-func (t *Target) blind(p spelling.Place, err error) error {
-	if rootbound.ReasonOf(err) == rootbound.RuleDenied {
+func (g *Guard) judgeAt(ctx context.Context, t *Target, p spelling.Place, how beneath.How) (err error) {
+	if err := t.j.Spelled(p, false); err != nil {
 		return err
 	}
-	project := t.j.Owner(p)
-	if project == nil || t.req.Listing && project.Rights.Has(rootbound.List) {
+	if err := t.use.CheckRoot(p.Grant, false); err != nil {
 		return err
 	}
-	if rerr := t.right(project, t.need|t.req.Need); rerr != nil {
-		return rerr
+	if t.obj, t.rec.Canonical, err = t.j.Open(ctx, p, how); err != nil {
+		return t.j.Veil(p, err, judge.Looks)
 	}
-	return err
+	t.grant = p.Grant
+	return g.acceptObject(t, t.obj)
 }
 
-// worse keeps the error that says more: not_found of one project hides nothing of another.
-func worse(a, b error) error {
-	if a == nil || rootbound.ReasonOf(a) == rootbound.NotFound && rootbound.ReasonOf(b) != rootbound.NotFound {
-		return b
+// may refuses to tell what is in a project to who has no right there that would show it.
+func (t *Target) may(p *rootbound.Project) error {
+	shows := judge.Shows(t.req.Op)
+	switch {
+	case shows == 0: // a read
+		if t.req.Listing && p.Rights.Has(rootbound.List) {
+			return nil
+		}
+		return t.right(p, t.need|t.req.Need)
+	case p.Rights&(shows|rootbound.List) != 0:
+		return nil
 	}
-	return a
+	return t.right(p, shows)
+}
+
+// worse reports whether the error b says more than a, or than none: not_found of one project hides nothing of another.
+func worse(a, b error) bool {
+	return a == nil || rootbound.ReasonOf(a) == rootbound.NotFound && rootbound.ReasonOf(b) != rootbound.NotFound
 }
 
 // acceptObject judges what was reached.
 func (g *Guard) acceptObject(t *Target, o *beneath.Object) error {
-	if err := t.j.Locate(o.At(), o.Mark(), o.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Arrived(o, &t.project, &t.rel); err != nil {
 		return err
 	}
 	info := o.Info()
@@ -148,13 +150,10 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 		return g.judgeBelowMissing(t, p)
 	}
 	if err != nil {
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	t.entry = e
-	if err := judge.Stays(e, p); err != nil {
-		return err
-	}
-	if err := t.j.Locate(e.At(), e.Mark(), e.Linked(), &t.project, &t.rel); err != nil {
+	if err := t.j.Stays(e, p, &t.project, &t.rel); err != nil {
 		return err
 	}
 	o, err := e.Open(beneath.File)
@@ -162,17 +161,20 @@ func (g *Guard) judgeEntry(ctx context.Context, t *Target, p spelling.Place) err
 	case err == nil:
 		t.obj = o
 	case rootbound.ReasonOf(err) != rootbound.NotFound:
-		return t.j.Veil(p, err, true)
+		return t.j.Veil(p, err, judge.Changes)
 	}
 	info := t.appearing()
 	if t.obj != nil {
 		info = t.obj.Info()
-		if t.project.DenyMounts && t.obj.Crossed() {
-			return t.j.Mounts()
-		}
 	}
 	if err := t.j.Reached(t.project, t.rel, info, e.At(), true); err != nil {
 		return err
+	}
+	if err := t.may(t.project); err != nil {
+		return err
+	}
+	if t.obj != nil && t.project.DenyMounts && t.obj.Crossed() {
+		return t.j.Mounts()
 	}
 	if err := t.j.OtherNames(ctx, t.project, t.rel, e.At(), info); err != nil {
 		return err
@@ -222,8 +224,8 @@ func (g *Guard) judgeMkdir(t *Target, p spelling.Place) error {
 	o, err := t.snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
 	if err == nil {
 		t.obj = o
-		if o.At().Root != p.Grant {
-			return refuse(rootbound.OutsideRoot, "the link leads into another root")
+		if err := t.j.Stays(o, p, &t.project, &t.rel); err != nil {
+			return err
 		}
 		if err := g.acceptObject(t, o); err != nil {
 			return err
@@ -233,7 +235,7 @@ func (g *Guard) judgeMkdir(t *Target, p spelling.Place) error {
 		}
 		return nil
 	}
-	if err = t.j.Veil(p, err, true); rootbound.ReasonOf(err) != rootbound.NotFound {
+	if err = t.j.Veil(p, err, judge.Makes); rootbound.ReasonOf(err) != rootbound.NotFound {
 		return err
 	}
 	t.rel = strings.TrimPrefix(path.Join("/", t.snap.Grants[p.Grant].Prefix, path.Clean("/"+p.Rest)), "/")

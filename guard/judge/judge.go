@@ -13,7 +13,6 @@ import (
 	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard/own"
 	"github.com/rootbound/rootbound/guard/rules"
-	"github.com/rootbound/rootbound/guard/spelling"
 )
 
 // ours names the one rule that no configuration lifts.
@@ -51,9 +50,10 @@ func (l *Law) Policy(p *rootbound.Project) (*rules.Policy, error) {
 type Judge struct {
 	Law    *Law
 	Snap   *authority.Snapshot
-	Within string   // id of the project out of which no link may lead; empty: links lead where the set allows
-	Touch  func()   // told that the file system answered
-	Rules  []string // that refused, for the record
+	Within string                         // id of the project out of which no link may lead; empty: links lead where the set allows
+	Touch  func()                         // told that the file system answered
+	May    func(*rootbound.Project) error // refuses to tell what is in a project to who has no right there that shows it
+	Rules  []string                       // that refused, for the record
 }
 
 func refuse(r rootbound.Reason, detail string) *rootbound.Error {
@@ -125,14 +125,14 @@ func Oversized() *rootbound.Error {
 // was followed on the way: where the request is contained it may not have led into another project.
 func (j *Judge) Locate(at beneath.Ref, mark int, linked bool, project **rootbound.Project, rel *string) error {
 	gr := &j.Snap.Grants[at.Root]
-	*project, *rel = gr.Project, join(gr.Prefix, at.Path)
-	if err := j.innermost(at, mark, project, rel); err != nil {
+	p, r := gr.Project, join(gr.Prefix, at.Path)
+	if err := j.innermost(at, mark, &p, &r); err != nil {
 		return err
 	}
-	if linked && j.Within != "" && string((*project).ID) != j.Within {
-		*project, *rel = gr.Project, join(gr.Prefix, at.Path) // the refusal names no other
+	if linked && j.Within != "" && string(p.ID) != j.Within { // the refusal names no other
 		return refuse(rootbound.OutsideRoot, "")
 	}
+	*project, *rel = p, r
 	return nil
 }
 
@@ -229,12 +229,4 @@ func (j *Judge) Head(project *rootbound.Project, rel string) error {
 		return err
 	}
 	return j.Rule(pol.Move(rules.Fold(rel)))
-}
-
-// Stays refuses a change that arrived in another root than the one it named: links do not carry mutations out.
-func Stays(e *beneath.Entry, p spelling.Place) error {
-	if e.At().Root != p.Grant {
-		return refuse(rootbound.OutsideRoot, "the link leads into another root")
-	}
-	return nil
 }

@@ -19,11 +19,10 @@ func (j *Judge) Open(ctx context.Context, p spelling.Place, how beneath.How) (*b
 	}
 	if rootbound.ReasonOf(err) == rootbound.NotFound && (strings.IndexByte(p.Rest, '\\') >= 0 || !asciiOnly(p.Rest)) {
 		if rest, canonical, ok := j.otherName(ctx, p); ok {
-			at := beneath.Ref{Root: p.Grant, Path: rest}
-			if o, err2 := j.Snap.Set.Open(at, how); err2 == nil {
+			if o, err2 := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: rest}, how); err2 == nil {
 				return o, canonical, nil
 			}
-			if lerr := j.ledAstray(at, false); lerr != nil {
+			if lerr := j.way(spelling.Place{Grant: p.Grant, Rest: rest}, Looks); lerr != nil {
 				return nil, "", lerr
 			}
 		}
@@ -66,7 +65,7 @@ func (j *Judge) equivalent(ctx context.Context, dir beneath.Ref, want string) (n
 	defer d.Close()
 	var project *rootbound.Project
 	var within string
-	if err := j.Locate(d.At(), d.Mark(), d.Linked(), &project, &within); err != nil {
+	if err := j.Arrived(d, &project, &within); err != nil {
 		return "", "", false
 	}
 	pol, err := j.Law.Policy(project)

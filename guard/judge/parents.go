@@ -20,30 +20,26 @@ func (j *Judge) Lacking(may func(*rootbound.Project) error, p spelling.Place) (a
 	var e *beneath.Entry
 	for n > 0 && e == nil {
 		if n--; names[n] == ".." { // behind a missing name
-			return at, nil, "", j.Veil(p, refuse(rootbound.NotFound, ""), true)
+			return at, nil, "", j.Veil(p, refuse(rootbound.NotFound, ""), Makes)
 		}
 		e, err = j.Snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: strings.Join(names[:n+1], "/")}, true)
 		if err != nil && rootbound.ReasonOf(err) != rootbound.ParentMissing {
-			return at, nil, "", j.Veil(p, err, true)
+			return at, nil, "", j.Veil(p, err, Makes)
 		}
 	}
 	if e == nil {
-		return at, nil, "", j.Veil(p, refuse(rootbound.ParentMissing, ""), true)
+		return at, nil, "", j.Veil(p, refuse(rootbound.ParentMissing, ""), Makes)
 	}
 	defer e.Close()
 	at = e.At()
-	if err := Stays(e, p); err != nil {
+	var above *rootbound.Project
+	if err := j.Stays(e, p, &above, &rel); err != nil {
 		return at, nil, "", err
 	}
 	if _, err := e.Lstat(); rootbound.ReasonOf(err) != rootbound.NotFound {
-		return at, nil, "", &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the directory keeps changing places", Retryable: true, Err: err}
+		return at, nil, "", j.Veil(p, &rootbound.Error{Reason: rootbound.VersionConflict, Detail: "the directory keeps changing places", Retryable: true, Err: err}, Makes)
 	}
-	if err := j.Locate(at, e.Mark(), e.Linked(), &project, &rel); err != nil {
-		return at, nil, "", err
-	}
-	if err := may(project); err != nil {
-		return at, project, rel, err
-	}
+	project = above
 	pol, err := j.Law.Policy(project)
 	if err != nil {
 		return at, project, rel, err
@@ -57,7 +53,7 @@ func (j *Judge) Lacking(may func(*rootbound.Project) error, p spelling.Place) (a
 			return at, project, rel, err
 		}
 	}
-	return at, project, rel, nil
+	return at, project, rel, may(project)
 }
 
 // MkdirAll makes the missing directories of p from the deepest existing handle; made counts them, also on an error.

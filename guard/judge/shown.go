@@ -43,9 +43,15 @@ func (j *Judge) Shown(o *beneath.Object, project *rootbound.Project, rel string,
 // describes decides whether what a link reaches may be described: not where rights, rules or own files hide it.
 func (j *Judge) describes(reached *beneath.Object, need rootbound.Rights) bool {
 	probe := *j
+	probe.May = func(p *rootbound.Project) error {
+		if !p.Rights.Has(need) {
+			return refuse(rootbound.RightMissing, "")
+		}
+		return nil
+	}
 	var p *rootbound.Project
 	var rel string
-	return probe.Locate(reached.At(), reached.Mark(), true, &p, &rel) == nil && p.Rights.Has(need) &&
+	return probe.Arrived(reached, &p, &rel) == nil && p.Rights.Has(need) &&
 		probe.Reached(p, rel, reached.Info(), reached.At(), false) == nil
 }
 

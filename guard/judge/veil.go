@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"errors"
 	"path"
 	"strings"
 
@@ -40,17 +39,7 @@ func (j *Judge) passed(p spelling.Place) error {
 	if err := j.text(p, false); err != nil {
 		return err
 	}
-	o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
-	if err != nil {
-		return nil // the whole path meets it too, and is refused in its own words
-	}
-	defer o.Close()
-	var project *rootbound.Project
-	var rel string
-	if err := j.Locate(o.At(), o.Mark(), o.Linked(), &project, &rel); err != nil {
-		return err
-	}
-	return j.Reached(project, rel, o.Info(), o.At(), false)
+	return j.way(p, Looks)
 }
 
 // text applies the rules to a spelling. Where the text lies in a nested project, that one's rules count.
@@ -77,55 +66,75 @@ func (j *Judge) text(p spelling.Place, mutation bool) error {
 	return j.Rule(pol.Access(at))
 }
 
-// Veil replaces an error that would tell what exists where a rule forbids to look: what was reached so far decides, and
-// the rest of the spelling after it.
-func (j *Judge) Veil(p spelling.Place, err error, mutation bool) error {
-	var e *rootbound.Error
-	if !errors.As(err, &e) {
+// Use is what a request wants of a place that does not hold what it asks for.
+type Use uint8
+
+// Uses of a place.
+const (
+	Looks   Use = iota // nothing changes
+	Changes            // something there changes, or a file is made
+	Makes              // a directory is made
+)
+
+// Veil replaces an error that would tell what exists where a rule, a right or our own files forbid to look: what the path
+// leads through decides, and the place where it ends.
+func (j *Judge) Veil(p spelling.Place, err error, use Use) error {
+	switch rootbound.ReasonOf(err) {
+	case rootbound.GenerationStale, rootbound.Cancelled:
 		return err
 	}
-	switch e.Reason {
-	case rootbound.NotFound, rootbound.ParentMissing, rootbound.NotADirectory, rootbound.IsADirectory, rootbound.SpecialFile,
-		rootbound.PathInvalid, rootbound.PathUnresolvable, rootbound.Exists:
-	default:
+	if verr := j.way(p, use); verr != nil {
+		return verr
+	}
+	return err
+}
+
+// way judges what a path leads through and where it ends, whatever is wrong with it.
+func (j *Judge) way(p spelling.Place, use Use) error {
+	t, ok := j.Snap.Set.Trace(beneath.Ref{Root: p.Grant, Path: p.Rest})
+	if !ok {
+		return nil // no path: nothing was looked up
+	}
+	root := p.Grant
+	if use == Looks {
+		root = anywhere
+	}
+	if err := j.through(t.Passed, root); err != nil {
 		return err
 	}
-	if j.Within != "" {
-		if lerr := j.leads(p); lerr != nil {
-			return lerr
-		}
+	if root != anywhere && t.To.Root != root {
+		return refuse(rootbound.OutsideRoot, "the link leads into another root")
 	}
-	if lerr := j.ledAstray(beneath.Ref{Root: p.Grant, Path: p.Rest}, mutation); lerr != nil {
-		return lerr
-	}
-	rest := ""
-	at := strings.TrimRight(p.Rest, "/")
-	for range 256 {
-		if at == "" {
-			return err
-		}
-		entry, eerr := j.Snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: at}, true)
-		if eerr != nil {
-			dir, name := path.Split(at)
-			if name == ".." { // its own name is met next
-				name = ""
-			}
-			at, rest = strings.TrimRight(dir, "/"), join(name, rest)
-			continue
-		}
-		reached, mark, linked := entry.At(), entry.Mark(), entry.Linked()
-		entry.Close()
-		var project *rootbound.Project
-		var rel string
-		if lerr := j.Locate(reached, mark, linked, &project, &rel); lerr != nil {
-			return lerr
-		}
-		if lerr := j.place(reached, project, strings.TrimPrefix(path.Clean("/"+join(rel, rest)), "/"), mutation); lerr != nil {
-			return lerr
-		}
+	var project *rootbound.Project
+	var rel string
+	if err := j.Locate(t.To, t.Mark, t.Linked, &project, &rel); err != nil {
 		return err
 	}
-	return refuse(rootbound.PathInvalid, "too many names of the path do not exist")
+	if err := j.place(t.To, project, rel, use != Looks); err != nil {
+		return err
+	}
+	if err := j.unnamed(&t, project, strings.TrimSuffix(rel, t.To.Path[len(t.Last.Path):]), use); err != nil {
+		return err
+	}
+	return j.may(project)
+}
+
+// unnamed answers for a name without one of the project's extensions, where a file would be hidden: as if the rule had met
+// it, or, where more was to come behind the name, as if it were missing.
+func (j *Judge) unnamed(t *beneath.Trail, project *rootbound.Project, rel string, use Use) error {
+	if t.End == beneath.Unknown || t.Dir || len(project.AllowExtensions) == 0 {
+		return nil
+	}
+	err := j.named(project, rel)
+	switch {
+	case err == nil, use == Makes && t.End == beneath.Missing:
+		return nil
+	case t.To == t.Last:
+		return err
+	case use == Looks:
+		return refuse(rootbound.NotFound, "")
+	}
+	return refuse(rootbound.ParentMissing, t.Part)
 }
 
 // place judges a place by its names, whether or not anything is there: rel in its project, and at as far as that exists.
@@ -141,77 +150,36 @@ func (j *Judge) place(at beneath.Ref, project *rootbound.Project, rel string, mu
 	if err = j.OursAt(at); err == nil {
 		err = j.Rule(r(rules.Fold(rel)))
 	}
-	if e := new(rootbound.Error); errors.As(err, &e) {
-		e.Root = project.ID // as where something is there
-	}
-	return err
-}
-
-// ledAstray judges the place where links lead and nothing is: it is denied, or in another project, as if something were.
-func (j *Judge) ledAstray(at beneath.Ref, mutation bool) error {
-	to, mark, linked, err := j.Snap.Set.Lead(at)
-	if err != nil || !linked {
-		return nil // what can be reached of it is judged name by name
-	}
-	var project *rootbound.Project
-	var rel string
-	if err := j.Locate(to, mark, true, &project, &rel); err != nil {
-		return err
-	}
-	return j.place(to, project, rel, mutation)
-}
-
-// Owner is the project where a path leads by its names, as far as that can be told; else nil.
-func (j *Judge) Owner(p spelling.Place) *rootbound.Project {
-	at := strings.TrimRight(p.Rest, "/")
-	for range 256 {
-		to, mark, linked, err := j.Snap.Set.Lead(beneath.Ref{Root: p.Grant, Path: at})
-		if err == nil {
-			var project *rootbound.Project
-			var rel string
-			if j.Locate(to, mark, linked, &project, &rel) != nil {
-				return nil
-			}
-			return project
-		}
-		if at == "" {
-			return nil
-		}
-		at = strings.TrimRight(at[:strings.LastIndexByte(at, '/')+1], "/")
-	}
-	return nil
+	return in(project, err) // as where something is there
 }
 
 // Inside reports whether the link at a place, or one that stood there, leads inside, and to where. What a rule or the
 // lack of the right list hides counts as being there, whether or not it is.
 func (j *Judge) Inside(at beneath.Ref) (to beneath.Ref, ok bool) {
-	o, err := j.Snap.Set.Open(at, beneath.Handle)
-	if err == nil {
-		defer o.Close()
-		return o.At(), true
-	}
-	to, mark, _, err := j.Snap.Set.Lead(at)
-	if err != nil {
+	t, ok := j.Snap.Set.Trace(at)
+	if !ok {
 		return to, false
 	}
-	probe := *j // what refuses is not for the record
-	probe.Within = ""
+	probe := Judge{Law: j.Law, Snap: j.Snap} // what refuses is not for the record
+	probe.May = func(p *rootbound.Project) error {
+		if !p.Rights.Has(rootbound.List) {
+			return refuse(rootbound.RightMissing, "")
+		}
+		return nil
+	}
+	for i := range t.Passed {
+		if p := &t.Passed[i]; p.At != at && probe.spot(p.At, p.Mark, p.Linked, !p.Dir) != nil {
+			return p.At, true
+		}
+	}
+	if t.End == beneath.There {
+		return t.To, true
+	}
 	var project *rootbound.Project
 	var rel string
-	if err := probe.Locate(to, mark, true, &project, &rel); err != nil {
-		return to, false
+	if err := probe.Locate(t.To, t.Mark, t.Linked, &project, &rel); err != nil {
+		return t.To, false
 	}
-	return to, !project.Rights.Has(rootbound.List) || probe.place(to, project, rel, false) != nil
-}
-
-// leads refuses a path whose links lead into another project, whatever is wrong with what is there.
-func (j *Judge) leads(p spelling.Place) error {
-	o, err := j.Snap.Set.Open(beneath.Ref{Root: p.Grant, Path: p.Rest}, beneath.Handle)
-	if err != nil {
-		return nil // what can be reached of it is judged name by name
-	}
-	defer o.Close()
-	var project *rootbound.Project
-	var rel string
-	return j.Locate(o.At(), o.Mark(), o.Linked(), &project, &rel)
+	hidden := probe.place(t.To, project, rel, false) != nil || probe.may(project) != nil || probe.unnamed(&t, project, rel, Looks) != nil
+	return t.To, hidden
 }

@@ -86,6 +86,23 @@ without wildcards expects it: at the pattern's place below the project or below 
 pattern covers. Nothing is ever written in place: a write puts a new file under the one name, and every other name keeps the old
 bytes. Deleting or moving one name leaves the others as they are.
 
+## Links
+
+A link is followed only where every place on the way may be known: each link that is met on the way, and each directory that a ` + "`..`" + `
+leaves again, is judged by the rules of its project, by our own files, and by the rights there. So a link that leads through a denied
+directory and back to an allowed file is refused, as it is where that directory holds nothing. A project whose right to list is lacking,
+and every right that would show it, tells nobody what is in it, whatever the request. A change passes through no link of another root.
+To plan a patch needs the right read, also for a file that is not there yet.
+
+With ` + "`allow_extensions`" + ` a file, link or special file without one of the extensions is denied, and a name that is missing is answered as
+if a file were there; where more names follow, as if it were missing. A directory needs no extension.
+
+## What a change tells
+
+Nothing can be made where something is, nor taken as a whole without its parts, so these tell that something is hidden: to make a
+directory, or to move one to a place, where a file without an allowed extension is; to delete, move or copy a directory that holds what
+is denied; and to delete as empty a directory that is not. Sizes and times of a directory are those that the file system tells.
+
 ## Own files
 
 The configuration, the state directory, keys, journals, the audit log, sockets and the binary of rootbound are out of reach in every
