@@ -9,19 +9,12 @@ import (
 
 // Directory is a directory that a walk has just read. Valid only while Course.Enter is told of it.
 type Directory struct {
-	t   *tree
-	see func(*Node) bool
-	may func(mark int, info Info) error
+	t *tree
+	judging
 }
 
 // Rel is the path of the directory below the object that is walked, "" for that object itself.
 func (d *Directory) Rel() string { return below(d.t.o.at.Path, string(d.t.path)) }
-
-// Judge makes Open ask whether an entry may be seen, and whether what was opened may be read: what may not
-// be seen is not_found.
-func (d *Directory) Judge(see func(*Node) bool, may func(mark int, info Info) error) {
-	d.see, d.may = see, may
-}
 
 // Open opens an entry of the directory, a regular file or a directory, never through a link. What was not there when the
 // directory was read is not_found, which costs no system call.
@@ -35,18 +28,7 @@ func (d *Directory) Open(name string) (*Object, error) {
 	if err := n.be(at); err != nil {
 		return nil, err
 	}
-	if d.see != nil && !d.see(&n) {
-		return nil, refuse(rootbound.NotFound, "", nil)
-	}
-	o, err := n.Open()
-	if err != nil || d.may == nil {
-		return o, err
-	}
-	if err := d.may(o.mark, o.info); err != nil {
-		o.Close()
-		return nil, err
-	}
-	return o, nil
+	return d.open(&n)
 }
 
 func (d *Directory) level() *listing { return &d.t.levels[len(d.t.levels)-1] }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -33,25 +34,15 @@ func (p *player) race() error {
 	p.settle()
 	p.mu.Unlock()
 	before := p.w.Look()
-	end := make(chan struct{})
-	var finish sync.Once
-	stop := func() { finish.Do(func() { close(end) }) }
-	limit := time.AfterFunc(p.run.o.Race, stop)
-	defer limit.Stop()
+	ctx, stop := context.WithTimeout(p.ctx, p.run.o.Race)
+	defer stop()
 
 	var swaps, calls, done, lost atomic.Int64
 	var first atomic.Int64 // nanoseconds
 	began := time.Now()
 	var all sync.WaitGroup
 	all.Go(func() {
-		for {
-			select {
-			case <-end:
-				return
-			case <-p.ctx.Done():
-				return
-			default:
-			}
+		for ctx.Err() == nil {
 			if err := p.w.Do(p.c.Storm); err != nil {
 				p.mu.Lock()
 				p.broken = err
@@ -64,14 +55,7 @@ func (p *player) race() error {
 	})
 	for range inFlight {
 		all.Go(func() {
-			for {
-				select {
-				case <-end:
-					return
-				case <-p.ctx.Done():
-					return
-				default:
-				}
+			for ctx.Err() == nil {
 				s := p.c.Steps[0]
 				call, err := p.run.profile.Call(p.w, s.Op, p.values(s, int(n.Add(1))))
 				if err != nil {
@@ -97,7 +81,6 @@ func (p *player) race() error {
 		})
 	}
 	all.Wait()
-	stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.broken != nil {
