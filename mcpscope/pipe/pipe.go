@@ -294,11 +294,14 @@ func (c *pipeConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	res, isRes := msg.(*jsonrpc.Response)
 	if isRes && res.Error != nil {
 		told := scrub(res.Error)
-		if told.Message == ErrUnfit && c.unfit != nil && Unreadable(res.Error.Error()) {
-			c.mu.Lock()
-			u := c.open[res.ID]
-			c.mu.Unlock()
+		c.mu.Lock()
+		u, legacy := c.open[res.ID], c.version != ""
+		c.mu.Unlock()
+		switch {
+		case told.Message == ErrUnfit && c.unfit != nil && Unreadable(res.Error.Error()):
 			told.Data = c.unfit(u.method, u.inputs, fmt.Sprint(res.ID.Raw()))
+		case told.Code == jsonrpc.CodeMethodNotFound:
+			told.Message += otherEra(u.method, legacy)
 		}
 		res = &jsonrpc.Response{ID: res.ID, Error: told}
 		msg = res

@@ -36,6 +36,23 @@ func scrub(err error) *jsonrpc.Error {
 	return out
 }
 
+// otherEra says what takes the place of a method in the era that is spoken on a pipe: legacy where an initialize was answered;
+// empty: nothing does.
+func otherEra(method string, legacy bool) string {
+	switch {
+	case legacy && method == "subscriptions/listen":
+		return "; resources/subscribe takes its place before 2026-07-28"
+	case legacy && method == "server/discover":
+		return "; the answer to initialize has told it before 2026-07-28"
+	case legacy:
+	case method == "resources/subscribe", method == "resources/unsubscribe":
+		return "; subscriptions/listen takes its place in 2026-07-28"
+	case method == "ping":
+		return "; 2026-07-28 has none, and server/discover is answered at any time"
+	}
+	return ""
+}
+
 // Bounded escapes a text and cuts it to about n bytes.
 func Bounded(s string, n int) string {
 	if len(s) <= n && plain(s) {
