@@ -79,13 +79,13 @@ func (e *Entry) RemoveTree(want ObjectID, gone func()) error {
 		return err
 	}
 	defer e.dir.drop()
-	r := remover{gone: gone, t: tree{ctx: context.Background(), buf: make([]byte, 1<<partBits)}}
+	r := remover{gone: gone, reader: newReader(context.Background())}
 	return fail(r.entry(e.dir.fd, e.name, want))
 }
 
 type remover struct {
 	gone func()
-	t    tree // for its buffer
+	reader
 }
 
 func (r *remover) entry(dir int, name string, want ObjectID) error {
@@ -124,7 +124,7 @@ func (r *remover) empty(dir int, name string, want ObjectID) error {
 	}
 	_ = unix.Fchmod(fd, 0o700) // it may have been given the bits of a directory nothing can be removed from
 	l := listing{fd: fd}
-	if err := r.t.read(&l, ""); err != nil {
+	if _, err := r.read(&l, "", nil); err != nil {
 		return err
 	}
 	for _, d := range l.sorted {

@@ -12,6 +12,25 @@ type Course struct {
 	// Visit is shown each entry; an error ends the walk and is returned.
 	Visit func(*Node) (Step, error)
 
+	// Ahead is asked of directories, before the walk comes to them, whether Visit will go into them: such a directory may be
+	// opened, and its entries read, beside the walk. Nothing else comes of the answer: what the walk tells is the same. It is
+	// asked of entries of the directory that was entered last, by the goroutine of the walk. nil: no directory is read before
+	// its turn, nor where the system gives no way to (Linux alone does), nor on file systems that another machine or a
+	// program answers for.
+	Ahead func(*Node) bool
+
+	// Go is asked before anything is opened or read beside the walk, by several goroutines at once; an error of it ends a
+	// sweep, and leaves a directory to the walk. nil: it may be.
+	Go func() error
+
+	// Widen is called before directories are read ahead, which begins when the walk went into some, and what it returns once
+	// after that. nil: nobody is told.
+	Widen func() (narrow func())
+
+	// Readers is how many goroutines read directories ahead, from the beginning. 0: when the walk went into some directories,
+	// and as many as there are other processors, at most three; less than 0: none.
+	Readers int
+
 	// Failed is told of what could not be read, by its path below the object; it never ends the walk. nil: nobody.
 	Failed func(rel string, err error)
 }

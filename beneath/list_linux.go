@@ -1,13 +1,9 @@
 package beneath
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"io/fs"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/rootbound/rootbound"
 	"golang.org/x/sys/unix"
@@ -33,13 +29,8 @@ type listing struct {
 	names  []string // parts of the directory as it was read
 	sorted []dirent
 	next   int
-}
-
-// dirent is a name: part off>>partBits, from there on.
-type dirent struct {
-	off  uint32
-	len  uint16
-	kind uint8 // DT_*
+	early  []*early // of its directories, that are read ahead
+	asked  int      // entries up to there were looked at for more of them
 }
 
 // tree is the state of one Walk or List.
@@ -48,13 +39,13 @@ type tree struct {
 	ctx    context.Context
 	course Course
 	relief func() bool // when descriptors ran out: whether another try is worth it
-	buf    []byte
-	part   []byte
+	reader
 	path   []byte
 	levels []listing
 	count  int
 	enter  func(fd int, id ObjectID) error // told of each directory before its entries are read
 	fatal  error                           // of enter: ends the walk
+	ahead  *ahead                          // nil: no directory is read before its turn
 }
 
 // heldLevels bounds the descriptors of one Walk. Levels further up are closed and opened again by ".." from the held one
@@ -157,14 +148,17 @@ func (o *Object) traverseBy(t *tree, after string, deep bool) error {
 	if !o.IsDir() {
 		return refuse(rootbound.NotADirectory, "", nil)
 	}
-	t.o, t.buf, t.path = o, make([]byte, 1<<partBits), []byte(o.at.Path)
 	ctx := t.ctx
+	t.o, t.path, t.reader = o, []byte(o.at.Path), newReader(ctx)
 	defer t.close()
 	fd, err := openAt(o.h.fd, ".", asDir, 0)
 	if err != nil {
 		return fail(err)
 	}
-	if err := t.push(fd, o.info.ID, o.mark, after); err != nil {
+	if deep {
+		t.ahead = t.newAhead()
+	}
+	if err := t.push(listing{fd: fd, id: o.info.ID, mark: o.mark}, after, false); err != nil {
 		return err
 	}
 	n := Node{t: t}
@@ -235,58 +229,92 @@ func kindOf(dt uint8) fs.FileMode {
 }
 
 func (t *tree) close() {
+	t.ahead.close()
 	for i := range t.levels {
 		t.levels[i].close()
 	}
 }
 
-// descend opens the directory n. What was a directory when it was listed may be anything now: the handle is checked.
+// descend goes into the directory n.
 func (t *tree) descend(n *Node) error {
 	at := n.At() // t.levels may move
-	s, root := t.o.set, t.o.at.Root
+	e := t.ahead.take(n)
+	var l listing
+	if e != nil {
+		l = e.l
+	} else {
+		var err error
+		if l, err = t.open(n); err != nil {
+			return err
+		}
+	}
+	t.path = append(t.path[:0], at.Path...)
+	return t.push(l, "", e != nil && e.whole)
+}
+
+// open opens the directory n.
+func (t *tree) open(n *Node) (listing, error) {
 	fd, err := openAt(n.level.fd, n.name, asRead, 0)
-	if (err == unix.EMFILE || err == unix.ENFILE) && t.relief != nil && t.relief() {
+	if (err == unix.EMFILE || err == unix.ENFILE) && t.relieve() {
 		fd, err = openAt(n.level.fd, n.name, asRead, 0)
 	}
 	if err != nil {
-		return fail(err)
+		return listing{}, fail(err)
 	}
+	l, _, err := t.o.directory(fd, n.level.id, n.level.mark)
+	return l, err
+}
+
+// relieve gives back what descriptors it can when they ran out, and reports whether another try is worth it. From then on
+// the walk reads nothing ahead.
+func (t *tree) relieve() bool {
+	ours := t.ahead != nil
+	t.ahead.close()
+	t.ahead = nil
+	return t.relief != nil && t.relief() || ours
+}
+
+// directory takes over fd, which was opened in the directory from. What was a directory when it was listed may be anything
+// now: the handle is checked.
+func (o *Object) directory(fd int, from ObjectID, mark int) (listing, Info, error) {
+	s, root := o.set, o.at.Root
 	info, err := statFd(fd)
 	if err == nil {
 		_, err = s.checkKind(root, fd, info, Dir)
 	}
 	if err == nil {
-		err = s.mayCross(root, n.level.id, info.ID)
+		err = s.mayCross(root, from, info.ID)
 	}
 	if err != nil {
 		unix.Close(fd)
-		return fail(err)
+		return listing{}, info, fail(err)
 	}
-	mark := n.level.mark
 	if m := s.markOf(info.ID); m >= 0 {
 		mark = m
 	}
-	t.path = append(t.path[:0], at.Path...)
-	return t.push(fd, info.ID, mark, "")
+	return listing{fd: fd, id: info.ID, mark: mark}, info, nil
 }
 
-// push takes over fd and reads the directory. The entries of a level that was visited before are reused.
-func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
-	var l listing
+// push takes over a directory and reads it, unless all of it was read. The entries of a level that was visited before are
+// reused.
+func (t *tree) push(l listing, after string, whole bool) error {
+	l.cut = len(t.path)
 	if n := len(t.levels); n < cap(t.levels) {
 		old := &t.levels[: n+1 : cap(t.levels)][n]
-		l.sorted, l.names = old.sorted[:0], old.names[:0]
+		l.early = old.early[:0]
+		if !whole {
+			l.sorted, l.names = append(old.sorted[:0], l.sorted...), append(old.names[:0], l.names...)
+		}
 	}
-	l.fd, l.id, l.mark, l.cut = fd, id, mark, len(t.path)
 	var err error
 	if t.enter != nil {
-		err = t.enter(fd, id)
+		err = t.enter(l.fd, l.id)
 	}
-	if err == nil {
-		err = t.read(&l, after)
+	if err == nil && !whole {
+		_, err = t.read(&l, after, nil)
 	}
 	if err != nil {
-		unix.Close(fd)
+		unix.Close(l.fd)
 		return err
 	}
 	if n := len(t.levels) - heldLevels; n > 0 && t.levels[n].fd >= 0 { // the opened directory itself stays
@@ -294,6 +322,7 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 	}
 	t.levels = append(t.levels, l)
 	t.course.enter(&Directory{t: t})
+	t.ahead.entered()
 	return nil
 }
 
@@ -301,6 +330,7 @@ func (t *tree) push(fd int, id ObjectID, mark int, after string) error {
 func (t *tree) pop() error {
 	n := len(t.levels) - 1
 	l := &t.levels[n]
+	t.ahead.leave(l)
 	clear(l.names)
 	if n > 0 {
 		up := &t.levels[n-1]
@@ -324,66 +354,4 @@ func (t *tree) pop() error {
 	t.levels = t.levels[:n]
 	t.course.leave()
 	return nil
-}
-
-// partBits: a part holds the names of one getdents64(2).
-const partBits = 15
-
-// maxParts bounds the bytes of the names of one directory: 1 GiB.
-const maxParts = 1 << 15
-
-func (t *tree) read(l *listing, after string) error {
-	for {
-		if err := ended(t.ctx); err != nil {
-			return err
-		}
-		n, err := unix.Getdents(l.fd, t.buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fail(err)
-		}
-		if n == 0 {
-			return t.sort(l)
-		}
-		part := t.part[:0]
-		for b := t.buf[:n]; len(b) > 0; {
-			size := binary.NativeEndian.Uint16(b[16:])
-			kind := b[18]
-			name := b[19:size]
-			if i := bytes.IndexByte(name, 0); i >= 0 {
-				name = name[:i]
-			}
-			b = b[size:]
-			if string(name) == "." || string(name) == ".." || string(name) <= after {
-				continue
-			}
-			l.sorted = append(l.sorted, dirent{uint32(len(l.names)<<partBits | len(part)), uint16(len(name)), kind})
-			part = append(part, name...)
-		}
-		if t.part = part; len(part) == 0 {
-			continue
-		}
-		if len(l.names) == maxParts {
-			return refuse(rootbound.LimitReached, "names", nil)
-		}
-		l.names = append(l.names, string(part))
-	}
-}
-
-// sort puts the names in byte order. An end of the context makes all of them equal, so that it ends at once.
-func (t *tree) sort(l *listing) error {
-	var err error
-	compared := 0
-	slices.SortFunc(l.sorted, func(a, b dirent) int {
-		if compared++; compared%4096 == 0 && err == nil {
-			err = ended(t.ctx)
-		}
-		if err != nil {
-			return 0
-		}
-		return strings.Compare(l.nameOf(&a), l.nameOf(&b))
-	})
-	return err
 }

@@ -25,9 +25,8 @@ type Sweep struct {
 
 	// May is asked whether a file may be read, by its state when it was opened; its error is that of Run.Open. nil: all may.
 	// mark is like Object.Mark. Asked by several goroutines at once, as is Go: before each file is opened and each block is
-	// read, an error of it ends the sweep.
+	// read.
 	May func(mark int, info Info) error
-	Go  func() error
 
 	Workers int // 0: one for each processor, at most MaxWorkers
 }

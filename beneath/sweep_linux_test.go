@@ -264,7 +264,7 @@ func TestSweepEnds(t *testing.T) {
 		if err != boom {
 			t.Errorf("an error of visit: %v", err)
 		}
-		err = o.Sweep(ctx(), Sweep{Workers: workers, Course: Course{Visit: taking}, Go: func() error { return boom }, Work: func(_ int, r *Run) (func() error, int) {
+		err = o.Sweep(ctx(), Sweep{Workers: workers, Course: Course{Visit: taking, Go: func() error { return boom }}, Work: func(_ int, r *Run) (func() error, int) {
 			if _, err := r.Open(0); err != boom {
 				t.Errorf("opened though it ended: %v", err)
 			}
@@ -440,7 +440,7 @@ func TestG43SearchStopsWhenAsked(t *testing.T) {
 		l.sorted = append(l.sorted, dirent{off: n * 2654435761 % 16000, len: 12})
 	}
 	cancel()
-	if err := (&tree{ctx: ctx}).sort(&l); rootbound.ReasonOf(err) != rootbound.Cancelled {
+	if err := (&reader{ctx: ctx}).sort(&l); rootbound.ReasonOf(err) != rootbound.Cancelled {
 		t.Errorf("sorting a large directory: %v", err)
 	}
 }

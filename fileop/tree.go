@@ -51,6 +51,7 @@ type TreeOptions struct {
 	Along    func(beneath.Course) beneath.Course // goes along with the walk, and may leave nodes out; nil: nobody
 	Late     func() bool                         // asked behind each entry: true ends the page there; nil: nobody
 	After    string                              // Next of the page before; empty: the first page
+	Widen    func() (narrow func())              // beneath.Course.Widen
 }
 
 // Tree is what Grow found.
@@ -83,7 +84,7 @@ func Grow(ctx context.Context, w Tourist, o TreeOptions) (Tree, error) {
 		o.Nodes = MaxTree
 	}
 	g := &growth{o: o, page: newPage(o.After)}
-	c := beneath.Course{Visit: g.visit, Failed: func(rel string, _ error) { g.t.Skipped.add(rel) }}
+	c := beneath.Course{Visit: g.visit, Ahead: g.ahead, Widen: o.Widen, Failed: func(rel string, _ error) { g.t.Skipped.add(rel) }}
 	if o.Along != nil {
 		c = o.Along(c)
 	}
@@ -122,6 +123,11 @@ func (g *growth) onTheWay(visit func(*beneath.Node) (beneath.Step, error)) func(
 		}
 		return next, err
 	}
+}
+
+// ahead tells of a directory whether the walk will go into it. On the way to where the page before ended it says no.
+func (g *growth) ahead(n *beneath.Node) bool {
+	return g.page.past && !g.closed(n) && (g.o.Excluded == nil || !g.o.Excluded(n.Rel()))
 }
 
 // closed reports a directory at the bound on depth.

@@ -34,7 +34,7 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 	err = f.guard.Do(ctx, r, func(ctx context.Context, on *guard.Target) (err error) {
 		late, stop := c.limits.clock()
 		defer stop()
-		o := search.Options{Exclude: x, Limit: c.limits.Hits, Cursor: cursor, Step: progress.step, Late: late,
+		o := search.Options{Exclude: x, Limit: c.limits.Hits, Cursor: cursor, Step: progress.step, Late: late, Widen: f.widen,
 			MaxText: c.limits.Text / 2, Prefix: len(show.Join(r.Path, "")) + 1} // the text comes twice
 		if o.Ignores, err = ignores(on, byIgnores); err != nil {
 			return err

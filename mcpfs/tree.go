@@ -16,7 +16,7 @@ import (
 func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	r := c.request()
 	patterns := c.Texts("excludePatterns", false, 0)
-	o := fileop.TreeOptions{Nodes: c.limits.Tree, Depth: levels, After: c.cursor()}
+	o := fileop.TreeOptions{Nodes: c.limits.Tree, Depth: levels, After: c.cursor(), Widen: f.widen}
 	if n := c.Whole("max_nodes", 1); n > 0 {
 		o.Nodes = min(o.Nodes, int(n))
 	}

@@ -30,14 +30,15 @@ type Hit struct {
 
 // Options of a search.
 type Options struct {
-	Exclude Excludes    // entries left out, with what lies below them
-	Limit   int         // hits of a page; 0: DefaultHits
-	MaxText int         // bytes of the page as text, a line for each path; 0: DefaultText. One hit is always given
-	Prefix  int         // bytes that stand before each path in that text
-	Cursor  string      // Next of the page before; empty: the first
-	Step    func()      // told of every entry that is looked at; nil: nobody
-	Ignores *Ignores    // leaves out what ignore files say; nil: nothing is left out by them
-	Late    func() bool // asked behind each entry: true ends the page there (Clock.Late); nil: nobody
+	Exclude Excludes               // entries left out, with what lies below them
+	Limit   int                    // hits of a page; 0: DefaultHits
+	MaxText int                    // bytes of the page as text, a line for each path; 0: DefaultText. One hit is always given
+	Prefix  int                    // bytes that stand before each path in that text
+	Cursor  string                 // Next of the page before; empty: the first
+	Step    func()                 // told of every entry that is looked at; nil: nobody
+	Ignores *Ignores               // leaves out what ignore files say; nil: nothing is left out by them
+	Late    func() bool            // asked behind each entry: true ends the page there (Clock.Late); nil: nobody
+	Widen   func() (narrow func()) // beneath.Course.Widen
 }
 
 // Result is one page of hits, in the order of a depth-first walk by name bytes.
@@ -63,7 +64,7 @@ func Files(ctx context.Context, w Walker, p *Pattern, o Options) (Result, error)
 		o.MaxText = DefaultText
 	}
 	f := &names{p: p, o: o, quick: o.Exclude.None() && p.LastNameOnly(), anchored: p.Anchored(), behind: o.Cursor == ""}
-	c := beneath.Course{Visit: f.visit, Failed: func(rel string, _ error) {
+	c := beneath.Course{Visit: f.visit, Ahead: f.ahead, Widen: o.Widen, Failed: func(rel string, _ error) {
 		if f.r.Skips++; len(f.r.Skipped) < MaxSkips {
 			f.r.Skipped = append(f.r.Skipped, rel)
 		}
@@ -146,6 +147,18 @@ func (f *names) visit(n *beneath.Node) (beneath.Step, error) {
 	f.text += line
 	f.r.Hits = append(f.r.Hits, Hit{Path: rel, Dir: n.Type().IsDir()})
 	return next, nil
+}
+
+// ahead tells of a directory whether the walk will go into it.
+func (f *names) ahead(n *beneath.Node) bool {
+	if f.quick && f.behind {
+		return true
+	}
+	rel := n.Rel()
+	if !f.behind && order(rel, f.o.Cursor) < 0 {
+		return strings.HasPrefix(f.o.Cursor, rel+"/")
+	}
+	return !(f.anchored && !f.p.MayHold(rel)) && (f.o.Exclude.None() || !f.o.Exclude.Match(rel))
 }
 
 func (f *names) cut(why Cut, next string) (beneath.Step, error) {

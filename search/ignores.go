@@ -29,6 +29,7 @@ type Ignores struct {
 	read   int64
 	unread Unread
 	purse  *ignore.Purse
+	early  *ignore.Purse // for what is asked before its turn; nil: it is spent
 }
 
 // Unread tells of ignore files that could not be honoured.
@@ -58,6 +59,7 @@ type ignoreLevel struct {
 func NewIgnores(w Above) (*Ignores, error) {
 	x := &Ignores{}
 	x.purse = ignore.NewPurse(func(dir, name string) { x.unread.Spent.add(join(dir, name)) })
+	x.early = ignore.NewPurse(func(string, string) { x.early = nil })
 	if w == nil {
 		return x, nil
 	}
@@ -91,6 +93,9 @@ func (x *Ignores) Course(c beneath.Course) beneath.Course {
 		if leave != nil {
 			leave()
 		}
+	}
+	if ahead := c.Ahead; ahead != nil {
+		c.Ahead = func(n *beneath.Node) bool { return x.ahead(n.Name()) && ahead(n) }
 	}
 	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
 		if x.Out(n) {
@@ -153,6 +158,20 @@ func (x *Ignores) OutName(name string, dir bool) bool {
 	}
 	l := &x.levels[len(x.levels)-1]
 	return l.stack != nil && l.stack.MatchName(x.purse, l.dir, name, dir)
+}
+
+// ahead reports whether OutName will leave a directory in, as far as that can be told without taking from what is given to
+// the answer: that its turn would then have less changes what is left out.
+func (x *Ignores) ahead(name string) bool {
+	if name == ".git" {
+		return false
+	}
+	l := &x.levels[len(x.levels)-1]
+	if l.stack == nil {
+		return true
+	}
+	early := x.early
+	return early != nil && !l.stack.MatchName(early, l.dir, name, true) && x.early != nil
 }
 
 // Read is how many bytes of ignore files were read so far; nil read none.

@@ -15,7 +15,7 @@ type View struct {
 	Project *rootbound.Project
 	Rel     string
 	Need    rootbound.Rights
-	Go      func() error // nil while it may go on; called by several goroutines at once in a Sweep
+	Go      func() error // nil while it may go on; called by several goroutines at once
 	Tally   *Tally
 }
 
@@ -38,7 +38,7 @@ func (v *View) Sweep(ctx context.Context, s beneath.Sweep) error {
 	if err != nil {
 		return err
 	}
-	s.Course, s.May, s.Go = c, v.Judge.Opens(v.Project), v.Go
+	s.Course, s.May = c, v.Judge.Opens(v.Project)
 	return v.Object.Sweep(ctx, s)
 }
 
@@ -60,7 +60,11 @@ func (v *View) veiled(c beneath.Course) (beneath.Course, error) {
 	if err != nil {
 		return c, err
 	}
-	visit, enter, failed := c.Visit, c.Enter, c.Failed
+	visit, enter, failed, ahead := c.Visit, c.Enter, c.Failed, c.Ahead
+	c.Go = v.Go
+	if ahead != nil {
+		c.Ahead = func(n *beneath.Node) bool { return see(n) && ahead(n) }
+	}
 	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
 		if err := v.Go(); err != nil {
 			return beneath.Stop, err

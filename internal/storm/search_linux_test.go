@@ -18,6 +18,7 @@ import (
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
+	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/search"
 	"github.com/rootbound/rootbound/search/match"
@@ -179,7 +180,7 @@ func TestSearchStorm(t *testing.T) {
 		path := []string{".", ".", "d", "a/b", "ring", "m", "l", "evil", "churn"}[n%9]
 		err = g.Do(ctx, guard.Request{Op: op, Path: path}, func(ctx context.Context, on *guard.Target) error {
 			if op == rootbound.OpSearch {
-				r, err := search.Files(ctx, on, all, search.Options{Limit: 1000})
+				r, err := search.Files(ctx, reading{on, n/3%3 - 1}, all, search.Options{Limit: 1000})
 				answer = fmt.Sprint(r)
 				return err
 			}
@@ -200,6 +201,17 @@ func TestSearchStorm(t *testing.T) {
 	if after := descriptors(); after != before {
 		t.Errorf("%d descriptors, %d before", after, before)
 	}
+}
+
+// reading walks with so many goroutines that read directories ahead, from its first directory on.
+type reading struct {
+	*guard.Target
+	readers int
+}
+
+func (r reading) Tour(ctx context.Context, c beneath.Course) error {
+	c.Readers = r.readers * 2
+	return r.Target.Tour(ctx, c)
 }
 
 // descriptors counts those of this process, without /proc.
