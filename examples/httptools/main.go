@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -17,10 +18,14 @@ import (
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs"
 	"github.com/rootbound/rootbound/mcpscope"
+	"github.com/rootbound/rootbound/mcpscope/unread"
 )
 
 // firstModern is the first revision without sessions. Revisions are dates, so that they compare as texts.
 const firstModern = "2026-07-28"
+
+// forgotten is after what time without a request a legacy session is ended.
+const forgotten = time.Hour
 
 // newHandler serves the directories, narrowed by each client's roots; without any, the client's roots alone. The SDK serves the two eras by different handlers; one scope stands behind both.
 func newHandler(dirs []string) (http.Handler, error) {
@@ -47,8 +52,9 @@ func newHandler(dirs []string) (http.Handler, error) {
 	server.AddReceivingMiddleware(scope.Middleware()) // last, so that it is outermost
 
 	get := func(*http.Request) *mcp.Server { return server }
-	legacy := scope.Sessions(mcp.NewStreamableHTTPHandler(get, nil)) // a session is its principal's
-	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true})
+	bounds := unread.New(unread.Options{})                                                                                             // for clients that do not read
+	legacy := scope.Sessions(bounds.Handler(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: forgotten}))) // a session is its principal's
+	modern := bounds.Handler(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= firstModern {
 			modern.ServeHTTP(w, r)
@@ -72,5 +78,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.Serve(l, mux))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(s.Serve(l))
 }
