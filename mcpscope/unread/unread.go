@@ -206,7 +206,7 @@ func (b *Bounds) more() {
 func (b *Bounds) fits(ctx context.Context, a *answer) error {
 	for {
 		b.mu.Lock()
-		full, room := a.client.reading > b.opt.Bytes || b.over(a.client), b.room
+		full, room := a.client.reading > b.opt.Bytes, b.room
 		b.mu.Unlock()
 		if !full {
 			return nil

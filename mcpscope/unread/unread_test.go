@@ -225,3 +225,42 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// While answers of a principal wait to be taken its calls do not begin, but they are read, so that the newest is known; and
+// what cancels is not held up at all.
+func TestRequestsAreReadWhileAnswersWait(t *testing.T) {
+	b := New(Options{Principal: byUser, Stall: time.Hour, Hurry: time.Hour, Bytes: 1 << 20})
+	b.light = func() bool { return false }
+	s := serve(t, b, func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 8<<20)) })
+	close(s.on)
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
+	if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: x\r\nX-User: ann\r\nX-Name: unread\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
+		t.Fatal(err)
+	}
+	s.next("unread")
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("it never came to this: " + what)
+			}
+		}
+	}
+	until("it is written", func() bool { _, n := b.Waiting(); return n > 1<<20 })
+	waits := s.post("ann", "call", call)
+	until("the call waits to begin", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.clients["ann"].waiting) == 1
+	})
+	s.post("ann", "cancel", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	s.next("cancel")
+	c.Close()
+	s.next("call")
+	await(t, waits)
+}
