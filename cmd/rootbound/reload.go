@@ -52,6 +52,9 @@ func followFile(ctx context.Context, s *setting.Settings, w setting.World, h *se
 	service.Waits(r.Waits())
 	ctx, cancel := context.WithCancel(ctx)
 	hup := make(chan os.Signal, 1)
+	if r.Behind() {
+		hup <- syscall.SIGHUP
+	}
 	signal.Notify(hup, syscall.SIGHUP)
 	var done sync.WaitGroup
 	done.Go(func() {

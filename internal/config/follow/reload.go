@@ -27,6 +27,7 @@ type Reloader struct {
 	floor    held.Scope    // in force
 	fixed    []config.Base // what the process can never get over
 	said     map[string]bool
+	behind   bool
 	later    []string // keys of settings that wait for a restart
 	waiting  []config.Waiting
 }
@@ -49,9 +50,15 @@ func NewReloader(in config.Input, started *config.Config, confined bool) (*Reloa
 	if err != nil {
 		return nil, err
 	}
-	r.accepted = raw
+	if r.accepted = started.HeldTo(); r.accepted == nil {
+		r.accepted = raw
+	}
+	r.behind = !bytes.Equal(raw, r.accepted)
 	return r, nil
 }
+
+// Behind reports whether more was accepted between the reading of the start and NewReloader: Next is due at once.
+func (r *Reloader) Behind() bool { return r.behind }
 
 // reach is a scope that binds directories and rights only: what the system enforces on a process.
 func reach(s held.Scope) held.Scope {

@@ -103,6 +103,42 @@ func TestReloaderSays(t *testing.T) {
 	}
 }
 
+// TestAcceptedWhileStarting: what a person accepts between the reading of a start and the first look is taken too.
+func TestAcceptedWhileStarting(t *testing.T) {
+	dir := tree(t, "p")
+	file := write(t, dir+"/c.yaml", "projects: [{dir: p}]\n")
+	in := config.Input{File: file, Getenv: env(), Cwd: dir}
+	accept := func() (record []byte) {
+		c, _, err := config.Load(in)
+		if err == nil {
+			record, err = c.Accept(time.Now())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return record
+	}
+	record := accept()
+	in.Accepted = func(string) ([]byte, error) { return record, nil }
+	write(t, file, "projects: [{dir: p, rights: rw}]\n")
+	started, _, err := config.Load(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := NewReloader(in, started, false); err != nil || r.Behind() {
+		t.Errorf("behind what was read: %v", err)
+	}
+	record = accept()
+	r, err := NewReloader(in, started, false)
+	if err != nil || !r.Behind() {
+		t.Fatalf("what was accepted meanwhile is missed: %v", err)
+	}
+	c, _, err := r.Next()
+	if err != nil || !c.Projects[0].Rights.Has(rootbound.Write) {
+		t.Errorf("what was accepted while the server started is not in force: %v", err)
+	}
+}
+
 // TestEverySettingIsTakenOrNamed: whatever changes while a server runs is in force afterwards, or has the value of the start and
 // a line that names it.
 func TestEverySettingIsTakenOrNamed(t *testing.T) {
