@@ -31,6 +31,10 @@ type Course struct {
 	// and as many as there are other processors, at most three; less than 0: none.
 	Readers int
 
+	// Sees is asked of an entry that cannot be looked at, whose type the directory does not tell, whether Failed may be told
+	// of it; its Type is that of a regular file. nil: yes.
+	Sees func(*Node) bool
+
 	// Failed is told of what could not be read, by its path below the object; it never ends the walk. nil: nobody.
 	Failed func(rel string, err error)
 }

@@ -162,6 +162,7 @@ func (s *sweeper) walk() error {
 		Enter:  func(d *Directory) { _ = s.hand(); s.enter(d) }, // in pairs with Leave, also when it is over
 		Leave:  func() { _ = s.hand(); s.leave() },
 		Visit:  s.visit,
+		Sees:   s.Sees,
 		Failed: s.passOn,
 	}, s.relieve)
 	if err != nil {

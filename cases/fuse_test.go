@@ -36,6 +36,7 @@ type fuseNode struct {
 	name   string
 	parent uint64
 	text   []byte
+	lost   bool // listed without its type, and cannot be looked at
 }
 
 // fuseTree serves a few nodes, numbered from 1, and holds some requests back until it is told to answer.
@@ -144,6 +145,9 @@ func (f *fuseTree) reply(op uint32, node uint64, in []byte) ([]byte, unix.Errno)
 	case fuseLookup:
 		for i, n := range f.nodes {
 			if n.parent == node && n.name+"\x00" == string(in) {
+				if n.lost {
+					return nil, unix.EIO
+				}
 				b := make([]byte, 40)
 				le.PutUint64(b, uint64(i+1))
 				return append(b, f.attr(uint64(i+1))...), 0
@@ -203,6 +207,9 @@ func (f *fuseTree) entries(dir, after uint64) (b []byte) {
 		kind := uint32(unix.DT_REG)
 		if n.text == nil {
 			kind = unix.DT_DIR
+		}
+		if n.lost {
+			kind = unix.DT_UNKNOWN
 		}
 		le.PutUint32(e[20:], kind)
 		e = append(e, n.name...)

@@ -17,7 +17,8 @@ import (
 // TestSearchOfWhatHangs: a directory and a file that do not answer hold up the search that met them, until fs_timeout, and
 // nobody else. When they answer after all, nothing is left of that search.
 func TestSearchOfWhatHangs(t *testing.T) {
-	nodes := []fuseNode{{}, {"a.txt", 1, []byte("needle\n")}, {"stuck", 1, nil}, {"deep.txt", 3, []byte("x\nneedle\n")}, {"slow.txt", 1, []byte("needle\n")}}
+	nodes := []fuseNode{{}, {name: "a.txt", parent: 1, text: []byte("needle\n")}, {name: "stuck", parent: 1},
+		{name: "deep.txt", parent: 3, text: []byte("x\nneedle\n")}, {name: "slow.txt", parent: 1, text: []byte("needle\n")}}
 	if mounts() { // what else is read and written here must not wait for a busy disk
 		if err := os.MkdirAll(base+"/hang", 0o755); err != nil {
 			t.Fatal(err)

@@ -83,6 +83,13 @@ func (v *View) veiled(c beneath.Course) (beneath.Course, error) {
 			enter(d)
 		}
 	}
+	c.Sees = func(n *beneath.Node) bool {
+		if see(n) {
+			return true
+		}
+		v.Tally.Hidden++
+		return false
+	}
 	c.Failed = func(rel string, err error) {
 		v.Tally.Skipped++
 		if failed != nil {
