@@ -221,8 +221,9 @@ func (a *ahead) take(n *Node) *early {
 			a.done.Wait()
 		}
 	}
+	read := e.state == ready // what still waits may be begun as soon as the lock is free
 	a.mu.Unlock()
-	if e.state == ready {
+	if read {
 		now, err := statAt(l.fd, n.name)
 		if err == nil && now.ID == e.info.ID && now.unchanged(e.info) && now.CTime.Equal(e.info.CTime) {
 			a.left++

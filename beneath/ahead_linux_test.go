@@ -186,6 +186,25 @@ func TestAheadTakesWhatStandsThere(t *testing.T) {
 	}
 }
 
+// TestAheadIsTakenWhileItIsBegun: a walk comes to directories in the moment in which somebody begins to read them. The race
+// detector has to agree.
+func TestAheadIsTakenWhileItIsBegun(t *testing.T) {
+	w := newWorld(t)
+	for d := range 8 {
+		w.do(fmt.Sprintf("mkdir ws/x/%d/y", d))
+	}
+	o, err := w.set(false).Open(Ref{0, "x"}, Dir)
+	must(t, err)
+	defer o.Close()
+	for range 1000 {
+		visits := 0
+		must(t, o.Tour(ctx(), Course{Readers: 2, Ahead: func(*Node) bool { return true }, Visit: func(*Node) (Step, error) { visits++; return Into, nil }}))
+		if visits != 16 {
+			t.Fatalf("%d entries of 16", visits)
+		}
+	}
+}
+
 // TestAheadOpensWhatItMay: directories that the walk does not want, that Go forbids or that a mount covers are not opened
 // before their turn.
 func TestAheadOpensWhatItMay(t *testing.T) {

@@ -48,7 +48,7 @@ func (a *answer) FlushError() error {
 	a.b.mu.Unlock()
 	err := a.control.Flush()
 	a.b.mu.Lock()
-	a.moved = time.Time{}
+	a.b.rests(a)
 	a.b.mu.Unlock()
 	return err
 }
@@ -66,7 +66,7 @@ func (a *answer) Write(p []byte) (n int, err error) {
 	defer func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		a.moved = time.Time{}
+		b.rests(a)
 		b.writes(a, 0)
 	}()
 	events := strings.HasPrefix(a.w.Header().Get("Content-Type"), "text/event-stream")

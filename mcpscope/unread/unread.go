@@ -295,6 +295,12 @@ func (b *Bounds) hurries(a *answer) {
 	}
 }
 
+// rests takes the deadline back when something was written: HTTP/2 ends a stream by it even if nothing waits. b.mu is held.
+func (b *Bounds) rests(a *answer) {
+	a.moved = time.Time{}
+	_ = a.control.SetWriteDeadline(time.Time{}) // as in hurries
+}
+
 // arms gives what is written next its time. b.mu is held.
 func (b *Bounds) arms(a *answer) {
 	a.hurried = a.urgent || b.closed || b.over(a.client)
