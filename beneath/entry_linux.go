@@ -139,7 +139,7 @@ func (e *Entry) Lstat() (Info, error) {
 }
 
 // LeadFrom tells where the link in this entry would lead if it stood at to, as far as its text tells: for Set.Open and
-// Set.Lead. False for what is no link, and for a text that leads out of the set. The answer may be old when it arrives:
+// Set.Trace. False for what is no link, and for a text that leads out of the set. The answer may be old when it arrives:
 // whoever follows the link later is judged again.
 func (e *Entry) LeadFrom(to *Entry) (Ref, bool) {
 	if e.hold() != nil {
