@@ -23,6 +23,7 @@ type live struct {
 	session *mcp.ClientSession
 	client  *mcp.Client
 	records *decision.Memory
+	connect joined.Connect // one more client
 }
 
 // project makes a directory of its own and grants it.
@@ -69,6 +70,7 @@ func start(t *testing.T, o serve.Options, c clientOptions) *live {
 	for _, uri := range c.roots {
 		l.client.AddRoots(&mcp.Root{URI: uri})
 	}
+	l.connect = service.Connect
 	l.session = joined.Session(t, l.client, c.revision, service.Connect)
 	t.Cleanup(func() {
 		l.session.Close()

@@ -237,7 +237,7 @@ func (p plot) build(t *testing.T, base string) {
 
 var past = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, revision string) (*live, string) {
+func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, c clientOptions) (*live, string) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	w.plots[i].build(t, base)
@@ -255,7 +255,6 @@ func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, revision string) (*
 	for _, o := range w.own {
 		own = append(own, guard.Own{Path: filepath.Join(base, o)})
 	}
-	c := clientOptions{revision: revision}
 	for _, d := range w.roots {
 		c.roots = append(c.roots, uri(filepath.Join(base, d)))
 	}
@@ -263,7 +262,7 @@ func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, revision string) (*
 	return l, base
 }
 
-var masks = regexp.MustCompile(`"(version|decision_id|undo|plan|token|expires|cursor)":"[^"]*"|cursor: [^]]*|(created|modified|accessed): [^\\]*|"id":"r-[^"]*"|Plan [a-z0-9]{10}`)
+var masks = regexp.MustCompile(`"(version|rootbound/version|decision_id|undo|plan|token|expires|cursor)":"[^"]*"|cursor: [^]]*|(created|modified|accessed): [^\\]*|"id":"r-[^"]*"|Plan [a-z0-9]{10}`)
 
 func mask(base string, v any, err error) string {
 	if err != nil {
@@ -400,7 +399,7 @@ func TestWorldsThatDifferInWhatIsHiddenAnswerAlike(t *testing.T) {
 			var l [2]*live
 			var base [2]string
 			for k := range l {
-				l[k], base[k] = w.open(t, k, form, revision)
+				l[k], base[k] = w.open(t, k, form, clientOptions{revision: revision})
 			}
 			list, err := l[0].session.ListTools(t.Context(), nil)
 			must(t, err)
