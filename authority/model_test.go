@@ -243,6 +243,11 @@ func TestAgainstTheModel(t *testing.T) {
 			}
 			c := &client{cap: Capability{Declared: rapid.IntRange(0, 4).Draw(rt, "declared") > 0, ListChanged: rapid.Bool().Draw(rt, "listChanged")}, ans: answer()}
 			m := &model{client: c, list: []string{}, revoked: map[string]bool{}, held: map[string]bool{}, projects: names}
+			t.Cleanup(func() { // also of a run that failed, of which rapid makes many
+				for _, h := range m.uses {
+					h.u.Release()
+				}
+			})
 			empty := rapid.Bool().Draw(rt, "on-empty=ceiling")
 			ceil := ceiling(t, projects...)
 			m.a = c.authority(t, ceil, func(o *Options) { o.EmptyIsCeiling = empty })
@@ -376,9 +381,11 @@ func TestAgainstTheModel(t *testing.T) {
 			actions["list"](rt)
 			rt.Repeat(actions)
 			m.a.Close()
-			for _, h := range m.uses {
-				h.u.Release()
-				if n := h.u.Snapshot().refs.Load(); n < 0 {
+			for len(m.uses) > 0 {
+				u := m.uses[0].u
+				m.uses = m.uses[1:]
+				u.Release()
+				if n := u.Snapshot().refs.Load(); n < 0 {
 					fatalf("%d references", n)
 				}
 			}

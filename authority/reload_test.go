@@ -164,3 +164,28 @@ func TestIDsKeepTheirMeaning(t *testing.T) {
 		}
 	})
 }
+
+// A project that was revoked and is then taken out of force changes nothing of what is granted, and yet who held it may be
+// told where it went.
+func TestRetiredWhileRevoked(t *testing.T) {
+	top := tree(t, "a", "b")
+	ceil := ceiling(t, project("a", top+"/a", rootbound.ReadWrite), project("b", top+"/b", rootbound.ReadWrite))
+	c := declared(uri(top, "a"), uri(top, "b"))
+	c.cap.ListChanged = false // so that each change is asked for
+	a := c.authority(t, ceil)
+	granted(t, a, true)
+	c.set(func(c *client) { c.ans = answer(uri(top, "b")) })
+	a.Revoke("a")
+	granted(t, a, true)
+	if err := ceil.Activate([]rootbound.RootID{"b"}); err != nil {
+		t.Fatal(err)
+	}
+	u, err := a.Acquire(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Release()
+	if how, ok := u.Snapshot().Retired("a"); !ok || how != "not active" {
+		t.Errorf("%q %v", how, ok)
+	}
+}

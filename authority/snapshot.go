@@ -170,6 +170,7 @@ func (s *Snapshot) seal(policy string) {
 	for _, v := range s.Verdicts {
 		fmt.Fprintf(form, "%q\n", v)
 	}
+	fmt.Fprintf(form, "away %q\n", s.away) // by id
 	s.Set = beneath.NewSet(members, marks)
 	s.RootsDigest = setDigest(lines)
 	s.form = hex.EncodeToString(form.Sum(nil))
