@@ -93,11 +93,12 @@ func (a *answer) Write(p []byte) (n int, err error) {
 // more at work; what a client answers, announces or cancels never waits for that.
 type body struct {
 	io.ReadCloser
-	ctx   context.Context
-	a     *answer
-	begun bool
-	over  bool
-	text  []byte // what came, as far as it is short
+	ctx    context.Context
+	a      *answer
+	length int64 // -1: not known
+	begun  bool
+	over   bool
+	text   []byte // what came, as far as it is short
 }
 
 // short is how much of a request is looked at. A longer one is taken for a call.
@@ -119,7 +120,7 @@ func (r *body) Read(p []byte) (int, error) {
 	a, b := r.a, r.a.b
 	if !r.begun {
 		r.begun = true
-		if err := b.fits(r.ctx, a); err != nil {
+		if err := b.fits(r.ctx, a, r.length); err != nil {
 			return 0, err
 		}
 		_ = a.control.SetReadDeadline(time.Now().Add(b.opt.Stall)) // as in hurries

@@ -108,7 +108,7 @@ func (b *Bounds) Handler(next http.Handler) http.Handler {
 			b.hurry(func(o *answer) bool { return o.client == a.client && o.session == a.session })
 		case r.Method == http.MethodPost && r.Body != nil:
 			r = r.WithContext(r.Context())
-			r.Body = &body{ReadCloser: r.Body, ctx: r.Context(), a: a}
+			r.Body = &body{ReadCloser: r.Body, ctx: r.Context(), a: a, length: r.ContentLength}
 		}
 		next.ServeHTTP(a, r)
 	})
@@ -202,11 +202,16 @@ func (b *Bounds) more() {
 	b.room = make(chan struct{})
 }
 
-// fits waits until another request of a's principal may be read.
-func (b *Bounds) fits(ctx context.Context, a *answer) error {
+// fits waits until another request of a's principal may be read, of that many bytes; -1: nobody knows. One that is short may be
+// what those that are held wait for, as the client's roots: it has as much room once more.
+func (b *Bounds) fits(ctx context.Context, a *answer, length int64) error {
+	most := b.opt.Bytes
+	if length >= 0 && length < short {
+		most *= 2
+	}
 	for {
 		b.mu.Lock()
-		full, room := a.client.reading > b.opt.Bytes, b.room
+		full, room := a.client.reading > most, b.room
 		b.mu.Unlock()
 		if !full {
 			return nil

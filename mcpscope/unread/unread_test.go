@@ -264,3 +264,20 @@ func TestRequestsAreReadWhileAnswersWait(t *testing.T) {
 	s.next("call")
 	await(t, waits)
 }
+
+// While much of a principal's requests is held, what is short is read all the same: it may be what they wait for. A long one
+// waits.
+func TestShortRequestsAreReadWhileLongOnesAreHeld(t *testing.T) {
+	b := New(Options{Principal: byUser, Bytes: 1 << 20})
+	s := serve(t, b, plain)
+	held := s.post("ann", "held", strings.Repeat(" ", 1<<20)+call)
+	s.next("held")
+	long := s.post("ann", "long", strings.Repeat(" ", short)+call)
+	answer := s.post("ann", "answer", `{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}`)
+	s.next("answer")
+	close(s.on)
+	await(t, held)
+	s.next("long")
+	await(t, long)
+	await(t, answer)
+}
