@@ -235,7 +235,7 @@ func TestScopeStatusSaysWhyNotMore(t *testing.T) {
 			}
 		}
 		list, s := l.ok("list_projects", nil)
-		if want := "Projects:\np (rw): only src"; list != want {
+		if want := "Projects:\np (rw): only src; changes: propose"; list != want {
 			t.Errorf("%s: %q", form, list)
 		}
 		roots := s["projects"].([]any)[0].(map[string]any)["roots"].([]any)[0].(map[string]any)

@@ -108,6 +108,9 @@ func (f *files) projects(ctx context.Context, c call) (*wire.Reply, error) {
 		about := rootbound.Clean(p.Description)
 		list = append(list, project{p.ID, about, p.Rights.Names(), p.parts})
 		fmt.Fprintf(&b, "\n%s (%s): %s", p.ID, p.Rights, partsText(p.parts))
+		if p.ProposeWrites && p.Rights.Has(rootbound.Propose) { // the rights alone say otherwise
+			b.WriteString("; changes: propose")
+		}
 		if about != "" {
 			b.WriteString(" – " + about)
 		}

@@ -71,7 +71,7 @@ func followFile(ctx context.Context, s *setting.Settings, w setting.World, h *se
 					continue
 				}
 			}
-			if err := reload(w, r, h, service); err == nil {
+			if err := reload(w, r, h, service, s.File); err == nil {
 				trouble = ""
 			} else if t := told(err); t != trouble {
 				trouble = t
@@ -98,7 +98,7 @@ func told(err error) string {
 	return setting.Text(err)
 }
 
-func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serve.Service) error {
+func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serve.Service, file string) error {
 	c, lines, err := r.Next()
 	if err != nil {
 		return err
@@ -118,6 +118,9 @@ func reload(w setting.World, r *follow.Reloader, h *setting.House, service *serv
 		for _, id := range service.Retarget() {
 			lines = append(lines, "Notice: project "+rootbound.Quote(string(id))+" means the directory its path leads to now, as was accepted")
 		}
+	}
+	for i := range lines {
+		lines[i] = setting.ApplyOf(lines[i], file)
 	}
 	w.Say(append(lines, r.Took(c)...)...)
 	return nil

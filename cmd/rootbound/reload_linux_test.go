@@ -131,7 +131,7 @@ func TestReloadOfARunningServer(t *testing.T) {
 
 			// The agent's own edit, if it had one: it gains nothing, and nothing is lost.
 			replace(t, file, config("full", other))
-			p.said("widened project app: rights full, were ro — waits for: rootbound config apply", 1)
+			p.said("widened project app: rights full, were ro — waits for: rootbound config apply --config "+file+"\n", 1)
 			p.said("added project other: \""+top+"/other\" (ro) — waits for: rootbound config apply", 1)
 			expect(p, "write_file", write, "right_missing")
 			expect(p, "read_text_file", `{"project_id":"other","relative_path":"a.txt"}`, "project_")

@@ -166,6 +166,8 @@ since it is for a person to agree.
 			done, err := serve.ApplyAsPerson(c.Context(), s.Options, p)
 			if _, lost := find(plans, args[0]); err != nil && lost != nil {
 				return setting.Failed("%s\nThe patch is used up: ask for a new proposal.", setting.Text(err))
+			} else if rootbound.ReasonOf(err) == rootbound.RightMissing {
+				return setting.Failed("%s\nIf the server runs with another configuration, name that one with --config; the patch still waits.", setting.Text(err))
 			} else if err != nil {
 				return setting.Failed("%s", setting.Text(err))
 			}

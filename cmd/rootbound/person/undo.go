@@ -84,6 +84,9 @@ func listUndo(s *setting.Settings, w setting.World, whole bool) error {
 	if whole {
 		return printJSON(w, all)
 	}
+	if len(all) == 0 {
+		w.Say("nothing is kept that could be taken back")
+	}
 	for _, c := range all {
 		if _, err := fmt.Fprint(w.Out, describe(c)); err != nil {
 			return setting.Failed("%s", setting.Text(err))

@@ -3,7 +3,6 @@ package setting
 import (
 	"cmp"
 	"io/fs"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -90,11 +89,7 @@ func (f *Flags) Gather(c *cobra.Command, w World, dirs []string) (*Settings, err
 	warnings = append(warnings, Wide(cfg.Projects)...)
 	s := &Settings{Config: cfg, Options: f.options(cfg), Input: in, State: open}
 	for _, line := range cfg.Waiting {
-		text := "Notice: the configuration " + line.String()
-		if strings.HasSuffix(text, config.WaitsForApply) && in.File != "" {
-			text += " --config " + Word(in.File)
-		}
-		warnings = append(warnings, text)
+		warnings = append(warnings, ApplyOf("Notice: the configuration "+line.String(), in.File))
 	}
 	s.Warnings = warnings
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/config"
 )
 
 // Word is a text as one word of a command that a person may paste.
@@ -13,6 +14,15 @@ func Word(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ApplyOf completes a line that ends with what a change waits for: the file is named, since without it config apply takes
+// another one.
+func ApplyOf(line, file string) string {
+	if strings.HasSuffix(line, config.WaitsForApply) && file != "" {
+		line += " --config " + Word(file)
+	}
+	return line
 }
 
 // Named repeats the flags that said what is granted, for a command that is to be run after this one.
