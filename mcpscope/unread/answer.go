@@ -23,7 +23,7 @@ type answer struct {
 
 	client  *client
 	who     string
-	reading int64     // bytes held of the request
+	reading int64     // bytes held of the request, or kept for it
 	writing int64     // bytes that are being written
 	works   bool      // it takes one of the places of its principal
 	moved   time.Time // when something was taken last; zero: nothing is being written
@@ -96,6 +96,7 @@ type body struct {
 	ctx    context.Context
 	a      *answer
 	length int64 // -1: not known
+	came   int64
 	begun  bool
 	over   bool
 	text   []byte // what came, as far as it is short
@@ -126,8 +127,13 @@ func (r *body) Read(p []byte) (int, error) {
 		_ = a.control.SetReadDeadline(time.Now().Add(b.opt.Stall)) // as in hurries
 	}
 	n, err := r.ReadCloser.Read(p)
+	r.came += int64(n)
 	b.mu.Lock()
-	b.reads(a, a.reading+int64(n))
+	if err == nil {
+		b.reads(a, max(a.reading, r.came))
+	} else if !r.over {
+		b.reads(a, r.came)
+	}
 	b.mu.Unlock()
 	r.text = append(r.text, p[:min(n, short-len(r.text))]...)
 	if err == io.EOF && !r.over {

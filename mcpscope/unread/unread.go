@@ -5,7 +5,7 @@
 // writes without a deadline. So each piece of an answer has one here. A client who takes nothing of what is written for
 // Stall has his connection cut, which the SDK takes as the end of it; where much waits, for Hurry. Calls of a principal for
 // whom much waits, or many work already, are read and begun when there is room again. Nobody waits for another
-// principal, and for the clients of his own Hurry at most.
+// principal, for clients of his own that do not read Hurry at most, and a long request for those that do not send Stall.
 package unread
 
 import (
@@ -49,7 +49,7 @@ type client struct {
 	open    int
 	working int
 	writing int64     // bytes of answers that are being written
-	reading int64     // bytes of requests that are held
+	reading int64     // bytes of requests that are held, or may come
 	waiting []*answer // whose calls wait to begin, in the order they came
 	last    time.Time // when a call was let in
 	pressed time.Time // when its answers were hurried
@@ -202,16 +202,24 @@ func (b *Bounds) more() {
 	b.room = make(chan struct{})
 }
 
-// fits waits until another request of a's principal may be read, of that many bytes; -1: nobody knows. One that is short may be
-// what those that are held wait for, as the client's roots: it has as much room once more.
+// fits waits until another request of a's principal may be read, of that many bytes, and keeps the room for it: else many that
+// are begun together would take far more. -1: nobody knows. One that is short may be what those that are held wait for, as the
+// client's roots: it has as much room once more.
 func (b *Bounds) fits(ctx context.Context, a *answer, length int64) error {
 	most := b.opt.Bytes
 	if length >= 0 && length < short {
 		most *= 2
 	}
+	keep := b.opt.Bytes / 4 // of a longer one what comes counts
+	if length >= 0 {
+		keep = min(keep, length)
+	}
 	for {
 		b.mu.Lock()
 		full, room := a.client.reading > most, b.room
+		if !full {
+			b.reads(a, keep)
+		}
 		b.mu.Unlock()
 		if !full {
 			return nil

@@ -2,6 +2,7 @@ package unread
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -280,4 +281,50 @@ func TestShortRequestsAreReadWhileLongOnesAreHeld(t *testing.T) {
 	s.next("long")
 	await(t, long)
 	await(t, answer)
+}
+
+// Requests that are begun together have no more room than others: it is kept for each when it is begun.
+func TestRequestsBegunTogetherAreBounded(t *testing.T) {
+	const size, many = 1 << 20, 12
+	b := New(Options{Principal: byUser, Bytes: 4 * size})
+	s := serve(t, b, plain)
+	var all []net.Conn
+	for range many {
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nX-User: ann\r\nContent-Length: %d\r\n\r\n ", size); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	held := func() (open int, reading int64) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if c := b.clients["ann"]; c != nil {
+			open, reading = c.open, c.reading
+		}
+		return open, reading
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		open, reading := held()
+		if open == many && reading == 5*size { // the last of them was let in with the room full, not beyond it
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d are open, and %d bytes are kept for them", open, reading)
+		}
+	}
+	close(s.on)
+	for _, c := range all {
+		go func() { _, _ = io.WriteString(c, strings.Repeat(" ", size-1)) }()
+	}
+	for range many {
+		await(t, s.begun)
+		if _, reading := held(); reading > 5*size {
+			t.Errorf("%d bytes are held", reading)
+		}
+	}
 }
