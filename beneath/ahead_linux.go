@@ -245,13 +245,13 @@ func (a *ahead) drop(e *early) {
 		a.queue = slices.DeleteFunc(a.queue, func(q *early) bool { return q == e })
 		a.asks.Store(int64(len(a.queue)))
 		e.up.drop()
-	case reading:
+	case reading: // all of it is the reader's until then
 		e.gone = true
 	case ready:
 		unix.Close(e.l.fd)
 		a.room.Add(e.size)
+		e.l = listing{}
 	}
-	e.l = listing{}
 }
 
 // leave gives up what was read ahead below a level.

@@ -196,12 +196,16 @@ func TestAheadIsTakenWhileItIsBegun(t *testing.T) {
 	o, err := w.set(false).Open(Ref{0, "x"}, Dir)
 	must(t, err)
 	defer o.Close()
+	before := openFDs(t)
 	for range 1000 {
 		visits := 0
 		must(t, o.Tour(ctx(), Course{Readers: 2, Ahead: func(*Node) bool { return true }, Visit: func(*Node) (Step, error) { visits++; return Into, nil }}))
 		if visits != 16 {
 			t.Fatalf("%d entries of 16", visits)
 		}
+	}
+	if after := openFDs(t); after != before {
+		t.Errorf("%d descriptors, %d before", after, before)
 	}
 }
 
