@@ -21,6 +21,7 @@ type File struct {
 // Files is a copy of what ask tells, at most a second old. Safe for concurrent use.
 type Files struct {
 	ask  func() []File
+	top  beneath.Mounted      // what was mounted at first: a confinement that follows may forbid to look again
 	last atomic.Pointer[told] // nil: not yet asked
 }
 
@@ -41,7 +42,13 @@ type place struct {
 func fold(abs string) string { return rules.Fold(strings.TrimPrefix(abs, "/")) }
 
 // New makes a Files; ask may be nil, and is called at most once a second.
-func New(ask func() []File) *Files { return &Files{ask: ask} }
+func New(ask func() []File) *Files {
+	o := &Files{ask: ask}
+	if ask != nil {
+		o.top = beneath.ReadMounted()
+	}
+	return o
+}
 
 // Any reports whether anything may be ours.
 func (o *Files) Any() bool { return o.ask != nil }
@@ -54,15 +61,21 @@ func (o *Files) known() (ids []beneath.ObjectID, paths []place) {
 		return l.ids, l.paths
 	}
 	list := o.ask()
+	mounts := beneath.ReadMounted()
+	if mounts == nil {
+		mounts = o.top
+	}
 	for _, f := range list {
 		if f.ID != (beneath.ObjectID{}) {
 			ids = append(ids, f.ID)
 		}
 		if f.Path != "" {
 			at := strings.TrimRight(f.Path, "/")
-			paths = append(paths, place{at, fold(at)})
-			if f.Beside {
-				paths = append(paths, place{at + ".", fold(at) + "."})
+			for _, at := range append([]string{at}, mounts.Elsewhere(at)...) { // what is below a directory has identities that nobody tells
+				paths = append(paths, place{at, fold(at)})
+				if f.Beside {
+					paths = append(paths, place{at + ".", fold(at) + "."})
+				}
 			}
 		}
 	}
