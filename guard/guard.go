@@ -51,7 +51,7 @@ type Options struct {
 	Locks     Locks                               // nil: in this process only
 	Journal   Journal                             // nil: leftovers of a crash stay
 	Keep      Keeper                              // nil: what is replaced or removed is gone
-	Own       func() []Own                        // asked at most once a second
+	Own       func() []Own                        // asked at most once a second, and where a file that was told is gone
 	Relative  string                              // "unique" (default), "first", "explicit"
 	FSTimeout time.Duration                       // how long one operation may make no progress in the file system; 0: for ever
 	Workers   int                                 // operations at once for each project; default 64

@@ -2,7 +2,9 @@
 package own
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,11 +18,16 @@ type File struct {
 	Path   string
 	ID     beneath.ObjectID
 	Beside bool // names that continue Path after a dot are ours too: a log's files that were or will be set aside
+
+	// Still reports whether what is at Path has the identity now: when a file of ours is deleted, the file system may give its
+	// number to the next one, which is not ours. nil: ID counts until less is told.
+	Still func() bool
 }
 
 // Files is a copy of what ask tells, at most a second old. Safe for concurrent use.
 type Files struct {
 	ask  func() []File
+	mu   sync.Mutex           // held while asking
 	top  beneath.Mounted      // what was mounted at first: a confinement that follows may forbid to look again
 	last atomic.Pointer[told] // nil: not yet asked
 }
@@ -29,6 +36,7 @@ type Files struct {
 type told struct {
 	at    time.Time
 	ids   []beneath.ObjectID // a few: quicker to look through than a map, and asked for each file of a search
+	still []func() bool      // of each of ids
 	paths []place
 }
 
@@ -41,7 +49,8 @@ type place struct {
 
 func fold(abs string) string { return rules.Fold(strings.TrimPrefix(abs, "/")) }
 
-// New makes a Files; ask may be nil, and is called at most once a second.
+// New makes a Files; ask may be nil, and is called at most once a second, and where an identity that was told is met whose
+// file is gone.
 func New(ask func() []File) *Files {
 	o := &Files{ask: ask}
 	if ask != nil {
@@ -53,13 +62,25 @@ func New(ask func() []File) *Files {
 // Any reports whether anything may be ours.
 func (o *Files) Any() bool { return o.ask != nil }
 
-func (o *Files) known() (ids []beneath.ObjectID, paths []place) {
+// known is what was told, at most a second ago.
+func (o *Files) known() *told {
 	if o.ask == nil {
-		return nil, nil
+		return &told{}
 	}
-	if l := o.last.Load(); l != nil && time.Since(l.at) < time.Second {
-		return l.ids, l.paths
+	return o.since(time.Now().Add(-time.Second))
+}
+
+// since is what was told after a time.
+func (o *Files) since(then time.Time) *told {
+	if l := o.last.Load(); l != nil && l.at.After(then) {
+		return l
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if l := o.last.Load(); l != nil && l.at.After(then) {
+		return l
+	}
+	l := &told{at: time.Now()}
 	list := o.ask()
 	mounts := beneath.ReadMounted()
 	if mounts == nil {
@@ -67,36 +88,41 @@ func (o *Files) known() (ids []beneath.ObjectID, paths []place) {
 	}
 	for _, f := range list {
 		if f.ID != (beneath.ObjectID{}) {
-			ids = append(ids, f.ID)
+			l.ids, l.still = append(l.ids, f.ID), append(l.still, f.Still)
 		}
 		if f.Path != "" {
 			at := strings.TrimRight(f.Path, "/")
 			for _, at := range append([]string{at}, mounts.Elsewhere(at)...) { // what is below a directory has identities that nobody tells
-				paths = append(paths, place{at, fold(at)})
+				l.paths = append(l.paths, place{at, fold(at)})
 				if f.Beside {
-					paths = append(paths, place{at + ".", fold(at) + "."})
+					l.paths = append(l.paths, place{at + ".", fold(at) + "."})
 				}
 			}
 		}
 	}
-	o.last.Store(&told{time.Now(), ids, paths})
-	return ids, paths
+	o.last.Store(l)
+	return l
 }
 
 // Object reports whether an object is ours by identity, whatever its mount.
 func (o *Files) Object(id beneath.ObjectID) bool {
-	ids, _ := o.known()
-	for i := range ids {
-		if ids[i].Same(id) {
+	l, gone := o.known(), false
+	for i := range l.ids {
+		if !l.ids[i].Same(id) {
+			continue
+		}
+		if still := l.still[i]; still == nil || still() {
 			return true
 		}
+		gone = true
 	}
-	return false
+	// What is gone may have been moved to another place of ours.
+	return gone && slices.ContainsFunc(o.since(time.Now()).ids, id.Same)
 }
 
 // Path reports whether an absolute canonical path is ours or lies below a directory of ours.
 func (o *Files) Path(abs string) bool {
-	_, paths := o.known()
+	paths := o.known().paths
 	if len(paths) == 0 {
 		return false
 	}
@@ -118,7 +144,7 @@ func (o *Files) Path(abs string) bool {
 
 // Below lists our paths that lie below an absolute canonical directory, relative to it.
 func (o *Files) Below(dir string) map[string]bool {
-	_, paths := o.known()
+	paths := o.known().paths
 	var out map[string]bool
 	if len(paths) == 0 {
 		return nil

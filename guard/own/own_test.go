@@ -49,3 +49,23 @@ func TestObjectsAreComparedWithoutTheirMount(t *testing.T) {
 		t.Error("nobody told of a file")
 	}
 }
+
+// The number of a deleted file is the next one's, which is not ours; a file that was moved to another place of ours stays it.
+func TestWhatIsGoneIsAskedForAnew(t *testing.T) {
+	id := func(ino uint64) beneath.ObjectID { return beneath.ObjectID{Dev: 1, Ino: ino} }
+	here := func() bool { return true }
+	gone := func() bool { return false }
+	asked := 0
+	now := []File{{Path: "/s/stays", ID: id(1), Still: here}, {Path: "/s/deleted", ID: id(2), Still: gone}, {Path: "/s/new", ID: id(3), Still: gone}, {Path: "/s/untold", ID: id(4)}}
+	o := New(func() []File { asked++; return now })
+	if !o.Object(id(1)) || !o.Object(id(4)) || asked != 1 {
+		t.Errorf("what stands where it was told: asked %d times", asked)
+	}
+	now = []File{now[0], {Path: "/s/named", ID: id(3), Still: here}, now[3]}
+	if o.Object(id(2)) || asked != 2 {
+		t.Errorf("a number that another file has now is ours, asked %d times", asked)
+	}
+	if !o.Object(id(3)) || o.Object(id(2)) || asked != 2 {
+		t.Errorf("what was moved is not ours any more, asked %d times", asked)
+	}
+}

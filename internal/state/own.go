@@ -37,6 +37,16 @@ type File struct {
 	Beside bool // a log: what continues its name after a dot is ours too, whether it is there yet or not
 }
 
+// Still reports whether Path, or what it links to, is what it was when it was told.
+func (f File) Still() bool {
+	for _, stat := range []func(string) (fs.FileInfo, error){os.Lstat, os.Stat} {
+		if id, ok := idOf(stat, f.Path); ok && id == f.ID {
+			return true
+		}
+	}
+	return false
+}
+
 const ownAge = time.Second
 
 // keptIn holds what changes replaced or deleted: files of the projects, which go back there by their identity. They are

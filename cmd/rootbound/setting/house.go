@@ -66,10 +66,11 @@ func (s *Settings) Furnish(ctx context.Context, w World) (*House, error) {
 	self, _ := os.Executable() // without it one file less is protected
 	h.Own.Add(self, s.File)
 	o.Own = func() []guard.Own {
+		h.Own.Refresh() // the guard keeps it for as long as it may be kept
 		files := h.Own.Files()
 		out := make([]guard.Own, len(files))
 		for i, f := range files {
-			out[i] = guard.Own{Path: f.Path, ID: f.ID, Beside: f.Beside}
+			out[i] = guard.Own{Path: f.Path, ID: f.ID, Beside: f.Beside, Still: f.Still}
 		}
 		return out
 	}
