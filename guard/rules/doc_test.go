@@ -106,7 +106,8 @@ is denied; and to delete as empty a directory that is not. Sizes and times of a 
 ## Own files
 
 The configuration, the state directory, keys, journals, the audit log, sockets and the binary of rootbound are out of reach in every
-project, by identity. Nothing lifts that.
+project, by identity, and so is what lies below them by every mount that shows it, as it stood at most a second ago (where a confinement
+forbids to look at the mounts again, as it stood at the start). Nothing lifts that.
 
 ## What remains possible
 
