@@ -250,6 +250,10 @@ func (v *visitor) listen(projects ...string) *ear {
 	var e *ear
 	v.agreed(func() string {
 		_, res := v.post(ctx, "subscriptions/listen", `"notifications":{"resourcesListChanged":true,"resourceSubscriptions":`+string(b)+`}`)
+		if res.StatusCode == http.StatusBadRequest { // a refusal that came before the stream began
+			b, _ := io.ReadAll(res.Body)
+			return string(b)
+		}
 		e = v.hear(res, leave)
 		return <-e.lines
 	}, "subscriptions/acknowledged")
@@ -273,7 +277,8 @@ func (v *visitor) agreed(ask func() string, want string) {
 func (v *visitor) hear(res *http.Response, leave context.CancelFunc) *ear {
 	v.t.Helper()
 	if res.StatusCode != http.StatusOK {
-		v.t.Fatalf("the stream of %s: %s", v.user, res.Status)
+		b, _ := io.ReadAll(res.Body)
+		v.t.Fatalf("the stream of %s: %s: %s", v.user, res.Status, b)
 	}
 	e := &ear{v, make(chan string, 1<<16), leave}
 	go func() {

@@ -76,11 +76,13 @@ func TestPrincipalsInAStorm(t *testing.T) {
 		}
 	})
 	var all []*visitor
+	var still []func() // each stream tells on, when no generation ends before it could be looked by
 	for i := range 3 {
 		for user, own := range projects {
 			v := s.visit(user, i%2 == 1)
 			all = append(all, v)
 			e := v.listen(own, "both")
+			still = append(still, func() { e.tells(own + "/calm-" + v.user + fmt.Sprint(i) + ".txt") })
 			calling.Go(func() {
 				dir := s.dir + "/" + own
 				// Until it saw something of its own: a call whose generation ends under it is refused, and so may be all of some rounds.
@@ -95,7 +97,6 @@ func TestPrincipalsInAStorm(t *testing.T) {
 					}
 					v.ask("completion/complete", `"ref":{"type":"ref/resource","uri":"rootbound://{project}/{+path}"},"argument":{"name":"path","value":"swap/"},"context":{"arguments":{"project":"`+own+`"}}`)
 				}
-				e.tells(own + "/calm-" + v.user + fmt.Sprint(i) + ".txt")
 			})
 		}
 	}
@@ -110,6 +111,9 @@ func TestPrincipalsInAStorm(t *testing.T) {
 	blowing.Wait()
 	if swaps == 0 {
 		t.Error("nothing was moved")
+	}
+	for _, tells := range still {
+		tells()
 	}
 	for _, v := range all {
 		own := projects[v.user]
