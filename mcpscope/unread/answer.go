@@ -107,13 +107,15 @@ const short = 64 << 10
 
 // heavy tells calls whose answers may be large.
 func (r *body) heavy() bool {
-	var m struct {
-		Method string `json:"method"`
-	}
+	var m map[string]json.RawMessage // by their exact names, as the SDK has it: a field of a struct would take Method too
+	var method string
 	if len(r.text) >= short || json.Unmarshal(r.text, &m) != nil { // a batch, too
 		return true
 	}
-	return m.Method == "tools/call" || m.Method == "resources/read"
+	if of := m["method"]; of != nil && json.Unmarshal(of, &method) != nil {
+		return true
+	}
+	return method == "tools/call" || method == "resources/read"
 }
 
 // Read implements io.Reader.

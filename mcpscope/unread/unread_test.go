@@ -328,3 +328,16 @@ func TestRequestsBegunTogetherAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsAreToldByTheirMethod: what only looks like the field is none, or calls would not wait.
+func TestCallsAreToldByTheirMethod(t *testing.T) {
+	for text, want := range map[string]bool{
+		call: true, "[" + call + "]": true, `{"method":"resources/read"}`: true, `{"method":["tools/call"]}`: true, `{`: true,
+		`{"method":"tools/call","Method":"ping"}`: true, `{"method":"ping","method":"tools/call"}`: true,
+		`{"method":"ping"}`: false, `{"id":1,"result":{"method":"tools/call"}}`: false,
+	} {
+		if got := (&body{text: []byte(text)}).heavy(); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
