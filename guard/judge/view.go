@@ -44,28 +44,24 @@ func (v *View) Sweep(ctx context.Context, s beneath.Sweep) error {
 
 // List is beneath.Object.List of what is shown.
 func (v *View) List(ctx context.Context, after string, visit func(*beneath.Node) (beneath.Step, error)) error {
-	c, err := v.veiled(beneath.Course{Visit: visit})
+	see, err := v.sees()
 	if err != nil {
 		return err
 	}
-	return v.Object.List(ctx, after, c.Visit)
+	return v.Object.List(ctx, after, v.counted(see, visit))
 }
 
-// veiled passes on what is shown, and counts.
-func (v *View) veiled(c beneath.Course) (beneath.Course, error) {
+// sees tells what is shown.
+func (v *View) sees() (func(*beneath.Node) bool, error) {
 	if v.Object == nil {
-		return c, refuse(rootbound.NotADirectory, "")
+		return nil, refuse(rootbound.NotADirectory, "")
 	}
-	see, err := v.Judge.Shown(v.Object, v.Project, v.Rel, v.Need)
-	if err != nil {
-		return c, err
-	}
-	visit, enter, failed, ahead := c.Visit, c.Enter, c.Failed, c.Ahead
-	c.Go = v.Go
-	if ahead != nil {
-		c.Ahead = func(n *beneath.Node) bool { return see(n) && ahead(n) }
-	}
-	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
+	return v.Judge.Shown(v.Object, v.Project, v.Rel, v.Need)
+}
+
+// counted shows visit what is shown, while it may go on, and counts.
+func (v *View) counted(see func(*beneath.Node) bool, visit func(*beneath.Node) (beneath.Step, error)) func(*beneath.Node) (beneath.Step, error) {
+	return func(n *beneath.Node) (beneath.Step, error) {
 		if err := v.Go(); err != nil {
 			return beneath.Stop, err
 		}
@@ -75,6 +71,19 @@ func (v *View) veiled(c beneath.Course) (beneath.Course, error) {
 		}
 		v.Tally.Entries++
 		return visit(n)
+	}
+}
+
+// veiled passes on what is shown, and counts.
+func (v *View) veiled(c beneath.Course) (beneath.Course, error) {
+	see, err := v.sees()
+	if err != nil {
+		return c, err
+	}
+	enter, failed, ahead := c.Enter, c.Failed, c.Ahead
+	c.Go, c.Visit = v.Go, v.counted(see, c.Visit)
+	if ahead != nil {
+		c.Ahead = func(n *beneath.Node) bool { return see(n) && ahead(n) }
 	}
 	if enter != nil {
 		may := v.Judge.Opens(v.Project)
