@@ -56,21 +56,29 @@ func (p *Pulse) Commit(f func()) (ok bool) {
 // Abandoned reports whether the operation was given up: it may commit nothing more.
 func (p *Pulse) Abandoned() bool { return p.stage.Load() == abandoned }
 
-// Await waits for done, and gives up when there is no sign of life for the time limit.
+// looks is how often in a time limit it is looked whether the limit has run out. Only looks count, not the time between two:
+// Go's timers go on while a process is stopped or gets no processor (CLOCK_MONOTONIC of clock_gettime(2), which rests only
+// while the machine is suspended), and whatever is waited for did not run then either, nor was its answer taken. A ticker
+// makes no more than one look of such a gap.
+const looks = 8
+
+func every(limit time.Duration) time.Duration { return max(limit/looks, time.Millisecond) }
+
+// Await waits for done, and gives up when there is no sign of life for the time limit, which runs while this process does.
+// done has room for one error: who gave up takes none. For one goroutine.
 func (p *Pulse) Await(done <-chan error, limit time.Duration) (err error, gaveUp bool) {
-	tick := time.NewTicker(max(limit/8, time.Millisecond))
+	tick := time.NewTicker(every(limit))
 	defer tick.Stop()
-	since := time.Now()
-	for {
+	for quiet := 0; ; {
 		select {
 		case err := <-done:
 			return err, false
-		case now := <-tick.C:
+		case <-tick.C:
 			if p.beat.Swap(false) || p.stage.Load() == waiting {
-				since = now
+				quiet = 0
 				continue
 			}
-			if now.Sub(since) < limit {
+			if quiet++; quiet < looks {
 				continue
 			}
 			if p.stage.CompareAndSwap(working, abandoned) {
@@ -88,7 +96,8 @@ var ErrBusy = errors.New("no worker is free")
 // Gates bound the workers of each project. Safe for concurrent use.
 type Gates struct{ gates sync.Map } // rootbound.RootID → chan struct{}
 
-// Enter takes one of a project's workers, and waits for one up to the time limit: ErrBusy, or the cause of ctx's end.
+// Enter takes one of a project's workers, and waits for one up to the time limit, counted as by Await: ErrBusy, or the cause
+// of ctx's end. leave gives it back.
 func (g *Gates) Enter(ctx context.Context, id rootbound.RootID, workers int, limit time.Duration) (leave func(), err error) {
 	c, ok := g.gates.Load(id)
 	if !ok {
@@ -101,14 +110,16 @@ func (g *Gates) Enter(ctx context.Context, id rootbound.RootID, workers int, lim
 		return leave, nil
 	default:
 	}
-	wait := time.NewTimer(limit)
-	defer wait.Stop()
-	select {
-	case gate <- struct{}{}:
-		return leave, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-wait.C:
-		return nil, ErrBusy
+	tick := time.NewTicker(every(limit))
+	defer tick.Stop()
+	for range looks {
+		select {
+		case gate <- struct{}{}:
+			return leave, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
 	}
+	return nil, ErrBusy
 }
