@@ -78,7 +78,7 @@ func replace(t *testing.T, file, text string) {
 }
 
 // inPlace adds to a file in one step. To write it anew takes two, and who is slow between them leaves an empty file for so
-// long that it counts.
+// long that it is read and told of.
 func inPlace(t *testing.T, file, more string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)

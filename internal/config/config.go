@@ -37,6 +37,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,6 +82,7 @@ type Config struct {
 
 	accepted []byte      // what it was held to
 	stamp    fs.FileInfo // of the file before it was read
+	empty    bool        // the file held nothing
 }
 
 // Roots says what the client's roots mean (contract §2).
@@ -231,7 +233,7 @@ func (l *loader) file() error {
 	if err != nil {
 		return &Problem{File: path, Text: "cannot be read: " + withoutPath(err), Cause: err}
 	}
-	l.File, l.stamp = path, stamp
+	l.File, l.stamp, l.empty = path, stamp, len(bytes.TrimSpace(text)) == 0
 	p := source.NewProblems(path, text)
 	if root := source.Parse(text, p); root != nil {
 		d := decoder{Problems: p, loader: l, dir: filepath.Dir(path)}

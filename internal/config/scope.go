@@ -124,6 +124,9 @@ func (c *Config) InForce() held.Scope { return c.inForce }
 // HeldTo is the record of what was accepted that the file is held to; nil if there is none.
 func (c *Config) HeldTo() []byte { return c.accepted }
 
+// Empty reports whether the file held nothing but blanks when it was read, not even a comment.
+func (c *Config) Empty() bool { return c.empty }
+
 // Stamp is the file as it was before it was read; nil if it was not looked at.
 func (c *Config) Stamp() fs.FileInfo { return c.stamp }
 
