@@ -16,13 +16,14 @@ import (
 //
 // A directory is opened by the held one it was listed in, by its plain name, and never where something is mounted: what
 // stands there may not answer, and the walk may never come to it. Methods are for the goroutine of the walk, but for run,
-// next, one and asked.
+// next, caught, one and asked.
 type ahead struct {
 	t       *tree
 	into    int // directories the walk went into
 	readers int // 0: it did not begin
 	left    int // directories that may still be asked for
 	narrow  func()
+	closed  bool
 
 	over atomic.Bool
 	room atomic.Int64 // bytes that may still be read
@@ -35,6 +36,8 @@ type ahead struct {
 	queue []*early  // that nobody reads yet, in the order in which the walk will need them
 	begun int       // readers that were started
 	idle  int       // readers that wait
+
+	thrown any // of a panic of Go: it is the walk's
 }
 
 // Bounds of what one walk reads ahead: goroutines beside its own, and bytes of entries, but for one part of a directory for
@@ -137,6 +140,7 @@ func (a *ahead) begin() bool {
 
 // entered is told of each directory the walk went into.
 func (a *ahead) entered() {
+	a.raise()
 	if a != nil {
 		a.into++
 		a.fill()
@@ -268,9 +272,11 @@ func (a *ahead) leave(l *listing) {
 
 // close ends it, and waits for those who read. Once more does nothing.
 func (a *ahead) close() {
-	if a == nil || a.over.Swap(true) {
+	if a == nil || a.closed {
 		return
 	}
+	a.closed = true
+	a.over.Store(true)
 	a.mu.Lock()
 	a.more.Broadcast()
 	a.mu.Unlock()
@@ -280,6 +286,19 @@ func (a *ahead) close() {
 	}
 	if a.narrow != nil {
 		a.narrow()
+	}
+}
+
+// raise has the walk panic as Go did where a directory was read ahead: nobody else could keep it from ending the process.
+func (a *ahead) raise() {
+	if a == nil || !a.over.Load() {
+		return
+	}
+	a.mu.Lock()
+	p := a.thrown
+	a.mu.Unlock()
+	if p != nil {
+		panic(p)
 	}
 }
 
@@ -312,7 +331,7 @@ func (a *ahead) next(r *reader) {
 	a.asks.Store(int64(len(a.queue)))
 	e.state = reading
 	a.mu.Unlock()
-	ok := a.one(r, e)
+	ok := a.caught(r, e)
 	e.up.drop()
 	a.mu.Lock()
 	switch {
@@ -326,6 +345,21 @@ func (a *ahead) next(r *reader) {
 		e.state, e.l = failed, listing{}
 	}
 	a.done.Signal()
+}
+
+// caught keeps a panic for the walk, and nothing more is read ahead.
+func (a *ahead) caught(r *reader, e *early) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			a.over.Store(true)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.thrown == nil {
+				a.thrown = p
+			}
+		}
+	}()
+	return a.one(r, e)
 }
 
 // one opens a directory and reads it as far as there is room: the walk reads the rest.
@@ -344,6 +378,11 @@ func (a *ahead) one(r *reader, e *early) (ok bool) {
 	if e.l, e.info, err = a.t.o.directory(fd, e.from, e.mark); err != nil {
 		return false
 	}
+	defer func() {
+		if !ok {
+			unix.Close(e.l.fd)
+		}
+	}()
 	e.l.sorted = r.spare[:0]
 	parts, entries := 0, 0
 	e.whole, err = r.read(&e.l, "", func() bool {
@@ -357,7 +396,6 @@ func (a *ahead) one(r *reader, e *early) (ok bool) {
 	})
 	r.spare, e.l.sorted = e.l.sorted, slices.Clone(e.l.sorted)
 	if err != nil {
-		unix.Close(fd)
 		return false
 	}
 	if e.whole && len(e.l.sorted) > manyNames {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -18,13 +19,13 @@ import (
 	"github.com/rootbound/rootbound/internal/rig"
 )
 
-// wait waits until nobody reads ahead what was asked for.
+// wait waits until nobody reads ahead what was asked for, or will.
 func (a *ahead) wait() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, l := range a.t.levels {
 		for _, e := range l.early {
-			for e.state == waiting || e.state == reading {
+			for (e.state == waiting || e.state == reading) && !a.over.Load() {
 				a.done.Wait()
 			}
 		}
@@ -367,6 +368,55 @@ func TestAheadEnds(t *testing.T) {
 		a.mu.Unlock()
 		if after := openFDs(t); after != before {
 			t.Errorf("at %q: %d descriptors, %d before", c.at, after, before)
+		}
+	}
+}
+
+// TestAheadKeepsAPanic: Go may panic where a directory is read ahead, on whatever goroutine: it is who walks that panics, and
+// nobody and nothing is left behind.
+func TestAheadKeepsAPanic(t *testing.T) {
+	w := newWorld(t)
+	for d := range 20 {
+		w.do(fmt.Sprintf("file ws/x/%02d/y/f x", d))
+	}
+	o, err := w.set(false).Open(Ref{0, "x"}, Dir)
+	must(t, err)
+	defer o.Close()
+	before := openFDs(t)
+	for at := range int64(12) { // it is asked before a directory is opened, and before each part of it
+		for readers := 1; readers <= 3; readers++ {
+			var asked atomic.Int64
+			wide, narrowed := 0, 0
+			var a *ahead
+			got := func() (got any) {
+				defer func() { got = recover() }()
+				_ = o.Tour(ctx(), Course{
+					Readers: readers,
+					Ahead:   func(*Node) bool { return true },
+					Widen:   func() func() { wide++; return func() { narrowed++ } },
+					Go: func() error {
+						if asked.Add(1) > at {
+							panic("boom")
+						}
+						return nil
+					},
+					Visit: func(n *Node) (Step, error) {
+						a = n.t.ahead
+						a.wait()
+						return Into, nil
+					},
+				})
+				return nil
+			}()
+			if got != "boom" || wide != narrowed {
+				t.Errorf("%d readers, asked %d times before: %v; wide %d times, narrow %d", readers, at, got, wide, narrowed)
+			}
+			if len(a.queue) > 0 || a.left != queueLength() || a.room.Load() != maxAhead {
+				t.Errorf("%d readers, asked %d times before: %d in the queue, %d of %d directories left, %d bytes", readers, at, len(a.queue), a.left, queueLength(), a.room.Load())
+			}
+			if after := openFDs(t); after != before {
+				t.Fatalf("%d readers, asked %d times before: %d descriptors, %d before", readers, at, after, before)
+			}
 		}
 	}
 }

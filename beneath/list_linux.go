@@ -141,6 +141,12 @@ func (o *Object) traverse(ctx context.Context, after string, deep bool, c Course
 }
 
 func (o *Object) traverseBy(t *tree, after string, deep bool) error {
+	err := o.traverseAll(t, after, deep)
+	t.ahead.raise()
+	return err
+}
+
+func (o *Object) traverseAll(t *tree, after string, deep bool) error {
 	if err := o.hold(); err != nil {
 		return err
 	}
@@ -272,6 +278,7 @@ func (t *tree) open(n *Node) (listing, error) {
 func (t *tree) relieve() bool {
 	ours := t.ahead != nil
 	t.ahead.close()
+	t.ahead.raise()
 	t.ahead = nil
 	return t.relief != nil && t.relief() || ours
 }
