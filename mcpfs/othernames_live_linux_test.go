@@ -52,34 +52,17 @@ func TestOtherNamesOfOwnFilesShowNothing(t *testing.T) {
 				return all
 			},
 		}, clientOptions{})
-		list, err := l.session.ListTools(t.Context(), nil)
-		must(t, err)
 		defer unix.Unmount(at("p/bound"), unix.MNT_DETACH)
 		defer unix.Unmount(at("p/file"), unix.MNT_DETACH)
-		before := inventory(t, at("state"), at("config"), at("p/own"))
+		before := rig.Inventory(t, at("state"), at("config"), at("p/own"))
 		r := rand.New(rand.NewPCG(1, 1))
 		allowed, refused := 0, map[string]int{}
-		draw := func() string {
+		draw := func(bool) string {
 			return pick(r, ".", "open", "hard.txt", "open/hard", "file", "l3", "l5", pick(r, "bound", "l1", "l2", "own", "bound/sub", "l4")+pick(r, "", "/", "/key", "/sub", "/sub/MARK-name", "/MARK-name", "/new", "/..", "/../open/f", "/f"), "l6", "open/f", "new")
 		}
+		lot := lot{r: r, tools: toolsOf(t, l), path: draw, root: func() string { return "p" }, patterns: []string{"**", "*", "needle", "**/f"}}
 		for range 600 {
-			tool, a := drawCall(r, form, list.Tools, true)
-			for name := range a {
-				switch name {
-				case "path", "relative_path", "source", "destination", "relative_destination":
-					a[name] = draw()
-				case "paths", "relative_paths":
-					a[name] = []string{draw(), draw(), draw()}
-				case "root", "project_id":
-					a[name] = "p"
-				case "pattern":
-					a[name] = pick(r, "**", "*", "needle", "**/f")
-				case "edits":
-					if tool == "propose_patch" {
-						a[name] = []args{{"path": draw(), "oldText": "needle", "newText": "needle n"}}
-					}
-				}
-			}
+			tool, a := lot.call(true)
 			sent, _ := json.Marshal(a)
 			res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: a})
 			must(t, err)
@@ -103,7 +86,7 @@ func TestOtherNamesOfOwnFilesShowNothing(t *testing.T) {
 				must(t, os.WriteFile(at("p/open/f"), []byte("inside needle\n"), 0o644))
 			}
 		}
-		if now := inventory(t, at("state"), at("config"), at("p/own")); now != before {
+		if now := rig.Inventory(t, at("state"), at("config"), at("p/own")); now != before {
 			t.Errorf("own files became\n%s\nfrom\n%s", now, before)
 		}
 		t.Logf("%v: %d allowed, refused %v", form, allowed, refused)

@@ -1,77 +1,24 @@
 package mcpfs_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"golang.org/x/sys/unix"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
 )
-
-// exchanging exchanges names in a directory over and over, the first of each list with the others in turn.
-func exchanging(t *testing.T, dir string, lists ...[]string) (swaps *atomic.Int64, stop func()) {
-	t.Helper()
-	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	must(t, err)
-	swaps = &atomic.Int64{}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		r := rand.New(rand.NewPCG(1, 1))
-		for n := 0; ctx.Err() == nil; n++ {
-			for _, l := range lists {
-				if unix.Renameat2(fd, l[0], fd, l[1+r.IntN(len(l)-1)], unix.RENAME_EXCHANGE) == nil {
-					swaps.Add(1)
-				}
-			}
-		}
-	}()
-	return swaps, sync.OnceFunc(func() {
-		cancel()
-		<-done
-		unix.Close(fd)
-	})
-}
-
-// inventory is all that is below the directories: names, inodes, times, contents.
-func inventory(t *testing.T, tops ...string) string {
-	t.Helper()
-	var b strings.Builder
-	for _, top := range tops {
-		must(t, filepath.WalkDir(top, func(p string, e fs.DirEntry, err error) error {
-			must(t, err)
-			var st unix.Stat_t
-			must(t, unix.Lstat(p, &st))
-			text := ""
-			if e.Type().IsRegular() {
-				raw, err := os.ReadFile(p)
-				must(t, err)
-				text = string(raw)
-			}
-			fmt.Fprintln(&b, p, st.Mode, st.Ino, st.Nlink, st.Mtim, st.Ctim, text)
-			return nil
-		}))
-	}
-	return b.String()
-}
 
 // While what a link leads to, and a directory on the way, are exchanged between what is approved and what rules, own files,
 // lacking rights or the root's bounds hide, no answer of any tool holds a byte or a name from there, and nothing there changes.
@@ -117,12 +64,13 @@ func TestSwapsOnTheWayShowAndChangeNothingHidden(t *testing.T) {
 				},
 				Tools: form, Own: func() []guard.Own { return []guard.Own{{Path: at("p/state")}} }, Limits: mcpfs.Limits{List: 10, Hits: 10},
 			}, clientOptions{})
-			list, err := l.session.ListTools(t.Context(), nil)
-			must(t, err)
-			before := inventory(t, hidden...)
-			swaps, stop := exchanging(t, at("p"), []string{"via", "e1", "e2", "e3", "e4", "e5", "o1", "o2"}, []string{"d", "e6", "e7", "e8"}, []string{"lf", "x1", "x2", "x3", "x4"})
-			defer stop()
-			r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+			before := rig.Inventory(t, hidden...)
+			swaps := rig.Swap(t, at("p"), []string{"via", "e1", "e2", "e3", "e4", "e5", "o1", "o2"}, []string{"d", "e6", "e7", "e8"}, []string{"lf", "x1", "x2", "x3", "x4"})
+			seed := uint64(1)
+			if os.Getenv("RB_LONG") != "" {
+				seed = uint64(time.Now().UnixNano())
+			}
+			r := rand.New(rand.NewPCG(seed, 1))
 			draw := func(changes bool) string {
 				p := pick(r, "via", "via", "via", "d", "d", "d", "open", "open", "e1") + "/" + pick(r, "f", "f", "g.txt", "sub", "sub/f", "sub/deep/f", "sub/deep", "new", "sub/new", "../via/f", "../d/sub/f", "sub/../../open/f", "sub/../../lf")
 				if r.IntN(8) == 0 {
@@ -135,7 +83,7 @@ func TestSwapsOnTheWayShowAndChangeNothingHidden(t *testing.T) {
 			}
 			told := map[string]int{}
 			n, ok := 0, map[string]int{}
-			var seen int64
+			lot := lot{r: r, tools: toolsOf(t, l), path: draw, root: func() string { return "p" }, patterns: []string{"**", "*", "needle", "**/f"}}
 			for ; n < calls || len(ok) < 10 || told["outside_root"] == 0 || told["rule_denied"] == 0; n++ { // what is met depends on the machine
 				for _, root := range refills {
 					_ = root.MkdirAll("sub/deep", 0o755)
@@ -145,31 +93,8 @@ func TestSwapsOnTheWayShowAndChangeNothingHidden(t *testing.T) {
 						}
 					}
 				}
-				tool, a := drawCall(r, form, list.Tools, true)
-				changes := false
-				for _, x := range list.Tools {
-					changes = changes || x.Name == tool && !x.Annotations.ReadOnlyHint
-				}
-				for name := range a {
-					switch name {
-					case "path", "relative_path", "source", "destination", "relative_destination":
-						a[name] = draw(changes)
-					case "paths", "relative_paths":
-						a[name] = []string{draw(false), draw(false), draw(false)}
-					case "root", "project_id":
-						a[name] = "p"
-					case "pattern":
-						a[name] = pick(r, "**", "*", "needle", "**/f")
-					case "edits":
-						if tool == "propose_patch" {
-							a[name] = []args{{"path": draw(true), "oldText": "needle", "newText": "needle n"}}
-						}
-					}
-				}
-				for swaps.Load() == seen { // a busy machine may leave the attacker no time
-					runtime.Gosched()
-				}
-				seen = swaps.Load()
+				tool, a := lot.call(true)
+				swaps.Await()
 				res, err := l.session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: a})
 				if err != nil {
 					t.Fatalf("%s %v: %v", tool, a, err)
@@ -185,8 +110,8 @@ func TestSwapsOnTheWayShowAndChangeNothingHidden(t *testing.T) {
 					ok[tool]++
 				}
 			}
-			stop()
-			if now := inventory(t, hidden...); now != before {
+			swaps.Stop()
+			if now := rig.Inventory(t, hidden...); now != before {
 				t.Errorf("what is hidden became\n%s\nfrom\n%s", now, before)
 			}
 			must(t, filepath.WalkDir(at("p"), func(p string, e fs.DirEntry, err error) error {
@@ -203,7 +128,7 @@ func TestSwapsOnTheWayShowAndChangeNothingHidden(t *testing.T) {
 				}
 				return nil
 			}))
-			t.Logf("%d calls, %d swaps, allowed %v, refused %v", n, swaps.Load(), ok, told)
+			t.Logf("%d calls, %d swaps, allowed %v, refused %v", n, swaps.Count(), ok, told)
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,107 +41,84 @@ func drawResource(r *rand.Rand) string {
 // Two worlds that differ only in what is hidden give the same resources: what is read, listed, completed, subscribed to. What
 // changes in hidden places is not told to those who subscribed, and ends no subscription.
 func TestResourcesOfWorldsThatDifferInWhatIsHidden(t *testing.T) {
-	seed, n, each := uint64(1), 4, 60
-	if os.Getenv("RB_LONG") != "" {
-		seed, n, each = uint64(time.Now().UnixNano()), 200, 300
-	}
-	if s := os.Getenv("RB_SEED"); s != "" { // "SEED WORLDS CALLS", to see one again
-		fmt.Sscan(s, &seed, &n, &each)
-	}
+	d := drawing(4, 60)
 	calls, allowed, subscribed, changes := 0, 0, 0, 0
-	for i := range n {
-		_, revision := pick2(i * 2)
-		t.Run(fmt.Sprint(seed+uint64(i)), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed+uint64(i), 9))
-			w := newWorlds(r)
-			var l [2]*live
-			var base [2]string
-			for k := range l {
-				l[k], base[k] = w.open(t, k, mcpfs.Project, clientOptions{revision: revision})
-			}
-			same := func(what string, ask func(*live) (any, error)) bool {
-				t.Helper()
-				var got [2]string
-				ok := false
-				for k := range l {
-					v, err := ask(l[k])
-					got[k] = told(t, what, base[k], v, err)
-					ok = err == nil
-				}
-				calls++
-				if got[0] != got[1] {
-					t.Errorf("%s\n0: %s\n1: %s", what, got[0], got[1])
-				} else if ok {
-					allowed++
-				}
-				return ok
-			}
-			same("templates", func(l *live) (any, error) { return l.session.ListResourceTemplates(t.Context(), nil) })
-			cursors := map[*live]string{}
-			for range 4 {
-				same("list", func(l *live) (any, error) {
-					res, err := l.session.ListResources(t.Context(), &mcp.ListResourcesParams{Cursor: cursors[l]})
-					if err == nil {
-						cursors[l], res.NextCursor = res.NextCursor, ""
-					}
-					return res, err
-				})
-				if cursors[l[0]] == "" {
-					break
-				}
-			}
-			uris := map[string]bool{}
-			for range each {
-				id := pick(r, "p", "p", "p", "inner", "closed", "q", "none")
-				p := drawResource(r)
-				uri := resource.URI("", p)
-				uri = resource.Scheme + id + "/" + strings.TrimPrefix(uri, resource.Scheme+"/")
-				same("read "+uri, func(l *live) (any, error) {
-					return l.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
-				})
-				typed := drawResource(r)
-				if r.IntN(2) == 0 {
-					typed = typed[:r.IntN(len(typed)+1)]
-				}
-				at := &mcp.CompleteContext{Arguments: map[string]string{"project": id}}
-				if r.IntN(4) == 0 {
-					at = nil
-				}
-				same("complete "+id+" "+typed, func(l *live) (any, error) {
-					return l.session.Complete(t.Context(), &mcp.CompleteParams{
-						Ref: &mcp.CompleteReference{Type: "ref/resource", URI: resource.Template}, Argument: mcp.CompleteParamsArgument{Name: "path", Value: typed}, Context: at,
-					})
-				})
-				if r.IntN(3) == 0 {
-					uris[uri] = true
-				}
-			}
-			for _, at := range sortedKeys(w.plots[0]) {
-				if id, rel, _ := strings.Cut(at, "/"); r.IntN(3) == 0 && id != "out" {
-					uris[resource.Scheme+id+"/"+rel] = true
-					uris[resource.Scheme+id+"/"+path.Dir(rel+"/x")+pick(r, "/a", "/f", "/l", "/l/f", "")] = true
-				}
-			}
-			var subs [2]*subscriber
-			for k := range l {
-				subs[k] = subscribe(t, l[k], revision, sortedNames(uris))
-			}
-			if !slices.Equal(subs[0].got, subs[1].got) {
-				t.Errorf("subscribed\n0: %s\n1: %s", subs[0].got, subs[1].got)
-			}
-			subscribed += subs[1].n
-			if !t.Failed() {
-				changes += w.stir(t, r, subs[1], base[1])
-			}
-			if t.Failed() {
-				t.Logf("%+v roots %v subscribed %v", w.projects, w.roots, sortedNames(uris))
-				for _, at := range sortedKeys(w.plots[0], w.plots[1]) {
-					t.Logf("%-20s %-30q %q", at, w.plots[0][at], w.plots[1][at])
-				}
-			}
-		})
+	way := func(i int) (mcpfs.Tools, string) {
+		_, revision := everyWay(i * 2)
+		return mcpfs.Project, revision
 	}
+	d.each(t, 9, way, func(w *pair) {
+		t, r, l, base := w.t, w.r, w.live, w.base
+		same := func(what string, ask func(*live) (any, error)) {
+			t.Helper()
+			ok, same := w.twice(what, func(k int) (any, error) { return ask(l[k]) }, func(k int, v any, err error) string { return told(t, what, base[k], v, err) })
+			calls++
+			if ok && same {
+				allowed++
+			}
+		}
+		same("templates", func(l *live) (any, error) { return l.session.ListResourceTemplates(t.Context(), nil) })
+		cursors := map[*live]string{}
+		for range 4 {
+			same("list", func(l *live) (any, error) {
+				res, err := l.session.ListResources(t.Context(), &mcp.ListResourcesParams{Cursor: cursors[l]})
+				if err == nil {
+					cursors[l], res.NextCursor = res.NextCursor, ""
+				}
+				return res, err
+			})
+			if cursors[l[0]] == "" {
+				break
+			}
+		}
+		uris := map[string]bool{}
+		for range d.calls {
+			id := pick(r, "p", "p", "p", "inner", "closed", "q", "none")
+			p := drawResource(r)
+			uri := resource.URI("", p)
+			uri = resource.Scheme + id + "/" + strings.TrimPrefix(uri, resource.Scheme+"/")
+			same("read "+uri, func(l *live) (any, error) {
+				return l.session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+			})
+			typed := drawResource(r)
+			if r.IntN(2) == 0 {
+				typed = typed[:r.IntN(len(typed)+1)]
+			}
+			at := &mcp.CompleteContext{Arguments: map[string]string{"project": id}}
+			if r.IntN(4) == 0 {
+				at = nil
+			}
+			same("complete "+id+" "+typed, func(l *live) (any, error) {
+				return l.session.Complete(t.Context(), &mcp.CompleteParams{
+					Ref: &mcp.CompleteReference{Type: "ref/resource", URI: resource.Template}, Argument: mcp.CompleteParamsArgument{Name: "path", Value: typed}, Context: at,
+				})
+			})
+			if r.IntN(3) == 0 {
+				uris[uri] = true
+			}
+		}
+		for _, at := range sortedKeys(w.plots[0]) {
+			if id, rel, _ := strings.Cut(at, "/"); r.IntN(3) == 0 && id != "out" {
+				uris[resource.Scheme+id+"/"+rel] = true
+				uris[resource.Scheme+id+"/"+path.Dir(rel+"/x")+pick(r, "/a", "/f", "/l", "/l/f", "")] = true
+			}
+		}
+		var subs [2]*subscriber
+		for k := range l {
+			subs[k] = subscribe(t, l[k], w.revision, sortedNames(uris))
+		}
+		if !slices.Equal(subs[0].got, subs[1].got) {
+			t.Errorf("subscribed\n0: %s\n1: %s", subs[0].got, subs[1].got)
+		}
+		subscribed += subs[1].n
+		if !t.Failed() {
+			changes += w.stir(t, r, subs[1], base[1])
+		}
+	})
 	t.Logf("%d calls, %d allowed, %d subscribed, %d hidden changes", calls, allowed, subscribed, changes)
+	if d.ordinary && (allowed < calls/10 || subscribed <= d.worlds || changes == 0) {
+		t.Error("too little was met: the worlds are not what they were")
+	}
 }
 
 func sortedNames(m map[string]bool) []string {
