@@ -118,7 +118,7 @@ func everyAnswer(t *testing.T, h *house) (answers []any) {
 		for _, o := range []fileop.TreeOptions{{}, {Nodes: 2}, {Late: late}, {Depth: 1}, {After: "a/b/id_rsa"}, {After: "secret/x"}} {
 			for more := true; more; {
 				ask(rootbound.OpTree, path, func(ctx context.Context, on *guard.Target) (any, error) {
-					by, err := search.NewIgnores(on)
+					by, err := search.NewIgnores(ctx, on)
 					must(t, err)
 					o.Along = by.Course
 					r, err := fileop.Grow(ctx, on, o)
@@ -128,7 +128,7 @@ func everyAnswer(t *testing.T, h *house) (answers []any) {
 			}
 		}
 		ask(rootbound.OpSearch, path, func(ctx context.Context, on *guard.Target) (any, error) {
-			by, err := search.NewIgnores(on)
+			by, err := search.NewIgnores(ctx, on)
 			must(t, err)
 			return search.Files(ctx, on, all, search.Options{Ignores: by})
 		})

@@ -37,7 +37,7 @@ var walkers = map[string]func(h *house, step func()) (string, error){
 			return "", err
 		}
 		err = h.do(guard.Request{Op: rootbound.OpSearch, Path: "."}, func(ctx context.Context, t *guard.Target) error {
-			by, err := search.NewIgnores(t)
+			by, err := search.NewIgnores(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ var walkers = map[string]func(h *house, step func()) (string, error){
 	},
 	"tree": func(h *house, step func()) (shown string, err error) {
 		err = h.do(guard.Request{Op: rootbound.OpTree, Path: "."}, func(ctx context.Context, t *guard.Target) error {
-			by, err := search.NewIgnores(t)
+			by, err := search.NewIgnores(ctx, t)
 			if err != nil {
 				return err
 			}

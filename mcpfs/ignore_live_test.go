@@ -69,7 +69,7 @@ func TestIgnoreFilesThatTakeTooLong(t *testing.T) {
 	long := strings.Repeat("a", 200)
 	for _, form := range []mcpfs.Tools{mcpfs.Classic, mcpfs.Project} {
 		l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.ReadOnly)}, Tools: form}, clientOptions{})
-		l.file("d/.gitignore", "*.x\n"+strings.Repeat("*a???????????????c\n", 9999)) // more for that name than one file may take
+		l.file("d/.gitignore", "*.x\n"+strings.Repeat("*a???????????????c\n", 3000)) // more for that name than one file may take
 		for _, name := range []string{"0.x", long, "z.x"} {
 			l.file("d/"+name, "needle\n")
 		}

@@ -18,7 +18,7 @@ func noteUnread(out *wire.Reply, u search.Unread) {
 			out.Note(counted(some.Count, one, more) + " " + what + "; the first of them " + rootbound.Quote(show.Path(some.Paths[0])))
 		}
 	}
-	note(u.Some, "ignore file was", "ignore files were", "not read or had too many rules, and did not count")
+	note(u.Some, "ignore file was", "ignore files were", "not read or had too many or too long rules, and did not count")
 	note(u.Spent, "ignore file has", "ignore files have", "patterns that took too long: from then on they were not applied, so that what they leave out may be shown")
 }
 

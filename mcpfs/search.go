@@ -36,7 +36,7 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 		defer stop()
 		o := search.Options{Exclude: x, Limit: c.limits.Hits, Cursor: cursor, Step: progress.step, Late: late, Widen: f.widen,
 			MaxText: c.limits.Text / 2, Prefix: len(show.Join(r.Path, "")) + 1} // the text comes twice
-		if o.Ignores, err = ignores(on, byIgnores); err != nil {
+		if o.Ignores, err = ignores(ctx, on, byIgnores); err != nil {
 			return err
 		}
 		res, err = search.Files(ctx, on, p, o)
@@ -72,11 +72,11 @@ func (f *files) search(ctx context.Context, c call) (*wire.Reply, error) {
 }
 
 // ignores goes along with a walk where a call wants ignore files to count; else nil.
-func ignores(on *guard.Target, wanted bool) (*search.Ignores, error) {
+func ignores(ctx context.Context, on *guard.Target, wanted bool) (*search.Ignores, error) {
 	if !wanted {
 		return nil, nil
 	}
-	return search.NewIgnores(on)
+	return search.NewIgnores(ctx, on)
 }
 
 // few joins as many patterns as a message repeats.

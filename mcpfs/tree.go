@@ -42,7 +42,7 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 		late, stop := c.limits.clock()
 		defer stop()
 		o.Late = func() bool { progress.step(); return late() }
-		by, err := ignores(on, byIgnores)
+		by, err := ignores(ctx, on, byIgnores)
 		if err != nil {
 			return err
 		}

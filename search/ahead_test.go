@@ -68,7 +68,7 @@ func TestFilesReadAhead(t *testing.T) {
 					pages := func(readers int) (all []any) {
 						for opt.Cursor = ""; ; {
 							if opt.Ignores = nil; ignores {
-								if opt.Ignores, err = NewIgnores(nil); err != nil {
+								if opt.Ignores, err = NewIgnores(context.Background(), nil); err != nil {
 									t.Fatal(err)
 								}
 							}
@@ -97,14 +97,14 @@ func TestFilesReadAhead(t *testing.T) {
 // TestIgnoresReadAhead: what is asked before its turn takes nothing of what the patterns of an answer may take.
 func TestIgnoresReadAhead(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/.gitignore", strings.Repeat("*a???????????????c\n", 9999)) // more for that name than one file may take
+	write(t, dir+"/.gitignore", strings.Repeat("*a???????????????c\n", 3000)) // more for that name than one file may take
 	for n := range 20 {
 		put(t, fmt.Sprintf("%s/d%02d/f", dir, n), fmt.Sprintf("%s/%s%02d/f", dir, strings.Repeat("a", 200), n))
 	}
 	o, said := open(t, dir, ""), 0
 	var want []any
 	for readers := -1; readers <= 2; readers++ {
-		x, err := NewIgnores(nil)
+		x, err := NewIgnores(context.Background(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,7 @@ func Content(ctx context.Context, w Sweeper, m *match.Matcher, o ContentOptions)
 	course := beneath.Course{Visit: c.visit, Failed: func(rel string, _ error) { c.skip(Skip{rel, rootbound.IOError}) }}
 	if !o.IncludeIgnored {
 		above, _ := w.(Above)
-		if c.ignores, err = NewIgnores(above); err != nil {
+		if c.ignores, err = NewIgnores(ctx, above); err != nil {
 			return ContentResult{}, failed(err)
 		}
 		course = c.ignores.Course(course)

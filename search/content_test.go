@@ -324,7 +324,7 @@ func TestEntriesThatTakeLong(t *testing.T) {
 			return got, r.Visited, r.Why, r.Next
 		},
 		"names": func(cursor string, step, late func()) (got []string, visited int, why Cut, next string) {
-			x, err := NewIgnores(nil)
+			x, err := NewIgnores(context.Background(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -150,7 +150,7 @@ func TestFilesPagesInTime(t *testing.T) {
 					}
 					opt := Options{Exclude: x, Cursor: cursor, Late: late}
 					if ignored {
-						if opt.Ignores, err = NewIgnores(nil); err != nil {
+						if opt.Ignores, err = NewIgnores(context.Background(), nil); err != nil {
 							t.Fatal(err)
 						}
 					}

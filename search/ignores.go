@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -27,6 +28,7 @@ type Ignores struct {
 	levels []ignoreLevel
 	buf    []byte
 	read   int64
+	most   int64 // of read; 0: no bound
 	unread Unread
 	purse  *ignore.Purse
 	early  *ignore.Purse // for what is asked before its turn; nil: it is spent
@@ -34,7 +36,7 @@ type Ignores struct {
 
 // Unread tells of ignore files that could not be honoured.
 type Unread struct {
-	Some       // not read, or too many rules: they did not count at all
+	Some       // not read, or over a bound of package ignore or MaxAbove: they did not count at all
 	Spent Some // whose patterns took too long: from then on they were not applied
 }
 
@@ -55,8 +57,12 @@ type ignoreLevel struct {
 	dir   string // from the top; only where the stack is not empty
 }
 
-// NewIgnores reads the files above w; nil has nothing above it. Errors: those of Above.
-func NewIgnores(w Above) (*Ignores, error) {
+// MaxAbove is how many bytes of files above the directory that is walked are read, from the top down: nothing shows before
+// all of them were.
+const MaxAbove = 16 << 20
+
+// NewIgnores reads the files above w; nil has nothing above it. Errors: those of Above, and cancelled.
+func NewIgnores(ctx context.Context, w Above) (*Ignores, error) {
 	x := &Ignores{}
 	x.purse = ignore.NewPurse(func(dir, name string) { x.unread.Spent.add(join(dir, name)) })
 	x.early = ignore.NewPurse(func(string, string) { x.early = nil })
@@ -64,7 +70,11 @@ func NewIgnores(w Above) (*Ignores, error) {
 		return x, nil
 	}
 	var err error
+	x.most = MaxAbove
 	x.prefix, err = w.Above(func(dir string, open func(string) (*beneath.Object, error)) error {
+		if ctx.Err() != nil {
+			return failed(ctx.Err())
+		}
 		git, err := x.list(dir, ignore.Git, open)
 		if err != nil {
 			return err
@@ -76,6 +86,7 @@ func NewIgnores(w Above) (*Ignores, error) {
 		x.above = x.push(x.above, dir, git, own)
 		return nil
 	})
+	x.most = 0
 	return x, err
 }
 
@@ -225,7 +236,7 @@ func (x *Ignores) listAt(dir func() string, name string, open func(string) (*ben
 // text reads a file whose size was only its size when it was opened. false: too large, or not to be read.
 func (x *Ignores) text(o *beneath.Object) ([]byte, bool) {
 	size := o.Info().Size
-	if size > ignore.MaxFile {
+	if size > ignore.MaxFile || x.most > 0 && x.read+size > x.most {
 		return nil, false
 	}
 	if len(x.buf) <= int(size) {

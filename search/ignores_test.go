@@ -51,7 +51,7 @@ func (h holder) Above(visit func(string, func(string) (*beneath.Object, error)) 
 // kept are the files of a walk below rel that the ignore files leave.
 func kept(t *testing.T, top, rel string) ([]string, Unread) {
 	t.Helper()
-	x, err := NewIgnores(holder{t, top, rel})
+	x, err := NewIgnores(context.Background(), holder{t, top, rel})
 	if err != nil {
 		t.Fatal(err)
 	}

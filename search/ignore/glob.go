@@ -25,8 +25,12 @@ type class [4]uint64
 func (c *class) add(b byte)      { c[b>>6] |= 1 << (b & 63) }
 func (c *class) has(b byte) bool { return c[b>>6]&(1<<(b&63)) != 0 }
 
-// tokenize reads a pattern, false for one that can match nothing. Only in a bound pattern "**" is more than "*".
-func tokenize(s string, bound bool) ([]token, bool) {
+// tokenSize is what a token takes, with its class or text.
+const tokenSize = 64
+
+// tokenize reads a pattern, false for one that can match nothing. Only in a bound pattern "**" is more than "*". It ends when
+// there are more than most.
+func tokenize(s string, bound bool, most int) ([]token, bool) {
 	var toks []token
 	var lit []byte
 	flush := func() {
@@ -35,7 +39,7 @@ func tokenize(s string, bound bool) ([]token, bool) {
 			lit = lit[:0]
 		}
 	}
-	for i := 0; i < len(s); {
+	for i := 0; i < len(s) && len(toks) <= most; {
 		switch c := s[i]; c {
 		case '\\':
 			if i+1 == len(s) {

@@ -158,7 +158,7 @@ func FuzzMatch(f *testing.F) {
 			if !bound && strings.Contains(path, "/") {
 				continue
 			}
-			toks, ok := tokenize(pattern, bound)
+			toks, ok := tokenize(pattern, bound, len(pattern))
 			if !ok {
 				continue
 			}

@@ -18,11 +18,13 @@ const (
 	MaxFile  = 1 << 20 // bytes of one file
 	MaxRules = 10_000  // of one file
 	MaxStack = 20_000  // rules of all files that count in one directory
+	MaxHeld  = 4 << 20 // bytes that the texts and wildcards of those files take, roughly: a file may be one rule of a million
 )
 
 // List is the rules of one file. Immutable and safe for concurrent use.
 type List struct {
 	rules []rule
+	held  int // see MaxHeld
 	over  bool
 
 	// Where to look first: the last rule for a name, and for the end of a name from its last "." on; rule.next leads to the
@@ -35,10 +37,10 @@ type List struct {
 // none ends a chain of rules.
 const none = int32(-1)
 
-// Parse reads the text of one file. Every text is valid; a line that can match nothing matches nothing. A text over MaxFile
-// or MaxRules gives an empty list that says so in Over.
+// Parse reads the text of one file. Every text is valid; a line that can match nothing matches nothing. A text over MaxFile,
+// MaxRules or MaxHeld gives an empty list that says so in Over.
 func Parse(text []byte) *List {
-	l := &List{}
+	l := &List{held: len(text)}
 	if len(text) > MaxFile {
 		l.over = true
 		return l
@@ -51,12 +53,13 @@ func Parse(text []byte) *List {
 		if strings.HasPrefix(s, "#") || s == "" {
 			continue
 		}
-		r, ok := compile(s)
+		r, ok := compile(s, (MaxHeld-l.held)/tokenSize)
+		l.held += len(r.tokens) * tokenSize
+		if l.held > MaxHeld || ok && len(l.rules) == MaxRules {
+			return &List{over: true}
+		}
 		if !ok {
 			continue
-		}
-		if len(l.rules) == MaxRules {
-			return &List{over: true}
 		}
 		r.line = int32(line)
 		l.add(r)

@@ -10,7 +10,7 @@ import (
 func TestPurse(t *testing.T) {
 	var told []string
 	p := NewPurse(func(dir, file string) { told = append(told, dir+":"+file) })
-	dear := Parse([]byte("*.x\n" + strings.Repeat("*a*a*a*a*a*a*a*a*b\n", 9999)))
+	dear := Parse([]byte("*.x\n" + strings.Repeat("*a*a*a*a*a*a*a*a*b\n", 2000)))
 	// in Steps for a short name, not for a long one
 	var s *Stack
 	s = s.Push("", Parse([]byte("*.y\n*z*[0-9]")), nil).Push("d", dear, nil)
@@ -43,7 +43,7 @@ func TestPurseOfSteps(t *testing.T) {
 	var told []string
 	p := NewPurse(func(dir, file string) { told = append(told, dir+":"+file) })
 	var s *Stack
-	s = s.Push("", Parse([]byte("*x*a")), nil).Push("d", nil, Parse([]byte(strings.Repeat("*a???????????????c\n", 9999))))
+	s = s.Push("", Parse([]byte("*x*a")), nil).Push("d", nil, Parse([]byte(strings.Repeat("*a???????????????c\n", 3000))))
 	if !s.MatchName(p, "d", strings.Repeat("a", 200)+"xa", false) {
 		t.Error("the file above did not count")
 	}

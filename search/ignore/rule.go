@@ -48,8 +48,9 @@ func (e *entry) rel() string {
 	return e.path
 }
 
-// compile reads one line that is neither empty nor a comment; false for one that can match nothing.
-func compile(s string) (rule, bool) {
+// compile reads one line that is neither empty nor a comment; false for one that can match nothing. Of more tokens than most
+// it reads only a few more, and the rule is no good.
+func compile(s string, most int) (rule, bool) {
 	s = strings.TrimSuffix(s, "\r")
 	// git reads lines as C strings
 	if i := strings.IndexByte(s, 0); i >= 0 {
@@ -89,7 +90,7 @@ func compile(s string) (rule, bool) {
 	}
 	r.kind, r.name = general, s[:plain]
 	var ok bool
-	r.tokens, ok = tokenize(s[plain:], r.bound)
+	r.tokens, ok = tokenize(s[plain:], r.bound, most)
 	return r, ok
 }
 

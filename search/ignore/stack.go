@@ -15,20 +15,30 @@ type Stack struct {
 	git   *List // .gitignore
 	own   *List // .ignore
 	rules int
+	held  int
 }
 
 // Push gives the stack with the files of the directory dir on it: a path from the top, components joined by "/", "" for the
-// top itself. dir must be dir of s or lie below it. Either list may be nil. Where they hold no rules, or too many for
-// MaxStack, it gives s.
+// top itself. dir must be dir of s or lie below it. Either list may be nil. Where they hold no rules, or too much for
+// MaxStack or MaxHeld, it gives s.
 func (s *Stack) Push(dir string, gitignore, ignore *List) *Stack {
-	n := gitignore.Len() + ignore.Len()
-	if s != nil {
-		n += s.rules
-	}
-	if gitignore.Len()+ignore.Len() == 0 || n > MaxStack {
+	if gitignore.Len()+ignore.Len() == 0 {
 		return s
 	}
-	return &Stack{up: s, dir: dir, git: gitignore, own: ignore, rules: n}
+	next := &Stack{up: s, dir: dir, git: gitignore, own: ignore}
+	if s != nil {
+		next.rules, next.held = s.rules, s.held
+	}
+	for _, l := range []*List{gitignore, ignore} {
+		if l.Len() > 0 {
+			next.rules += l.Len()
+			next.held += l.held
+		}
+	}
+	if next.rules > MaxStack || next.held > MaxHeld {
+		return s
+	}
+	return next
 }
 
 // Match reports whether the entry at rel, a path from the top, is left out; dir says that it is a directory (a link is none). It judges
