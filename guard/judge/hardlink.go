@@ -40,7 +40,7 @@ func (j *Judge) OtherNames(ctx context.Context, project *rootbound.Project, rel 
 				continue
 			}
 			if j.isAt(ctx, beneath.Ref{Root: at.Root, Path: join(dir, k.Path)}, k.Tree, i) {
-				return j.Rule(k.Rule)
+				return j.sparing(k.Rule, "a rule hides another name of it")
 			}
 		}
 		j.Touch()

@@ -16,7 +16,7 @@ import (
 )
 
 // ours names the one rule that no configuration lifts.
-var ours = &rules.Rule{ID: "own_files", Lift: "nothing lifts it: these are the files of rootbound itself"}
+var ours = &rules.Rule{ID: "own_files", Lift: "nothing lifts it: these are the files of rootbound itself", Hides: true}
 
 // Law is what all requests are judged by: the compiled rules of projects, and this program's own files. Safe for
 // concurrent use.
@@ -68,6 +68,19 @@ func (j *Judge) Rule(r *rules.Rule) error {
 	j.Rules = []string{r.ID}
 	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: r.ID, Next: "Use another path; " + r.Lift + "."}
 }
+
+// sparing is the refusal by a rule for the sake of what the caller did not name. Where the rule hides that, its pattern, which
+// may be the very name, is for the record alone. That something is there is told, since nothing else could come of it.
+func (j *Judge) sparing(r *rules.Rule, detail string) error {
+	if !r.Hides {
+		return j.Rule(r)
+	}
+	j.Rules = []string{r.ID}
+	return &rootbound.Error{Reason: rootbound.RuleDenied, Detail: detail, Next: "Use another path; a person finds the rule in the record of this refusal."}
+}
+
+// within is the refusal of a tree for something in it.
+func (j *Judge) within(r *rules.Rule) error { return j.sparing(r, "it holds what a rule hides") }
 
 // Ours is the refusal of our own files.
 func (j *Judge) Ours() error { return j.Rule(ours) }
@@ -194,8 +207,8 @@ func (j *Judge) Absolute(at beneath.Ref) string {
 // project or a root.
 func (j *Judge) Holds(at beneath.Ref, id beneath.ObjectID) error {
 	abs := j.Absolute(at)
-	if err := j.OursBelow(at); err != nil {
-		return err
+	if len(j.Law.own.Below(abs)) > 0 {
+		return j.within(ours)
 	}
 	for r := range j.roots() {
 		if r.ID().Same(id) || strings.HasPrefix(r.Path(), strings.TrimRight(abs, "/")+"/") {

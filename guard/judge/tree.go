@@ -85,7 +85,7 @@ func (j *Judge) entry(t *Tree, n *beneath.Node) error {
 		r = t.from.Entry(join(t.From.Rel, rest), n.Name(), dir)
 	}
 	if r != nil {
-		return j.Rule(r)
+		return j.within(r)
 	}
 	if t.to != nil {
 		if r := t.to.Entry(join(t.To.Rel, rest), n.Name(), dir); r != nil {
@@ -104,8 +104,8 @@ func (j *Judge) stands(t *Tree, n *beneath.Node) error {
 	if err != nil {
 		return err
 	}
-	if err := j.OursIs(i.ID); err != nil { // by another name
-		return err
+	if j.Law.own.Object(i.ID) { // by another name
+		return j.within(ours)
 	}
 	kind := i.Mode.Type()
 	if kind == 0 {

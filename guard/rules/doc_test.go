@@ -101,7 +101,9 @@ if a file were there; where more names follow, as if it were missing. A director
 
 Nothing can be made where something is, nor taken as a whole without its parts, so these tell that something is hidden: to make a
 directory, or to move one to a place, where a file without an allowed extension is; to delete, move or copy a directory that holds what
-is denied; and to delete as empty a directory that is not. Sizes and times of a directory are those that the file system tells.
+is denied; to change a file of which a denied entry is another name; and to delete as empty a directory that is not. That is all they
+tell: which rule hides it, and with that perhaps its name, stands in the record of the refusal and not in its answer. Sizes and times of
+a directory are those that the file system tells.
 
 ## Own files
 

@@ -17,10 +17,11 @@ import (
 // Rule is one pattern of a project's policy. ID is "deny:PATTERN", "credentials:PATTERN", "execution:PATTERN",
 // "allow_extensions" or "own_files".
 type Rule struct {
-	ID   string
-	glob string // folded; "" if the last name alone decides
-	thin *sieve // of glob, before it is matched
-	Lift string // how the operator lifts it
+	ID    string
+	glob  string // folded; "" if the last name alone decides
+	thin  *sieve // of glob, before it is matched
+	Lift  string // how the operator lifts it
+	Hides bool   // what it names is shown nowhere; else it may only not be changed
 }
 
 // matcher finds the first rule that names a path itself; its ancestors are the caller's business. Immutable.
@@ -195,7 +196,7 @@ type Policy struct {
 func New(p *rootbound.Project) (*Policy, error) {
 	pol := &Policy{}
 	for _, g := range p.Deny {
-		r := &Rule{ID: "deny:" + g, Lift: "the operator can lift it by taking the pattern out of the project's deny list"}
+		r := &Rule{ID: "deny:" + g, Lift: "the operator can lift it by taking the pattern out of the project's deny list", Hides: true}
 		if err := pol.access.add(strings.TrimPrefix(strings.TrimSuffix(g, "/"), "/"), r); err != nil {
 			return nil, err
 		}
@@ -206,7 +207,7 @@ func New(p *rootbound.Project) (*Policy, error) {
 			pol.access.except[n] = true
 		}
 		for _, g := range credentials {
-			r := &Rule{ID: "credentials:" + g, Lift: "the operator can lift it with presets: {credentials: off}"}
+			r := &Rule{ID: "credentials:" + g, Lift: "the operator can lift it with presets: {credentials: off}", Hides: true}
 			if err := pol.access.add(g, r); err != nil {
 				return nil, err
 			}
@@ -226,7 +227,7 @@ func New(p *rootbound.Project) (*Policy, error) {
 		for _, e := range p.AllowExtensions {
 			pol.ext[fold("."+strings.TrimPrefix(e, "."))] = true
 		}
-		pol.extRule = &Rule{ID: "allow_extensions", Lift: "the operator can add the extension to allow_extensions"}
+		pol.extRule = &Rule{ID: "allow_extensions", Lift: "the operator can add the extension to allow_extensions", Hides: true}
 	}
 	return pol, nil
 }
