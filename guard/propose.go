@@ -2,7 +2,6 @@ package guard
 
 import (
 	"io/fs"
-	"strings"
 
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/beneath"
@@ -10,31 +9,25 @@ import (
 	"github.com/rootbound/rootbound/guard/spelling"
 )
 
-// changes are the rights that a change needs; where writes: propose they need a person's agreement too.
-const changes = rootbound.Create | rootbound.Write | rootbound.Move | rootbound.Delete
-
-// ProposeInstead is the way out of a refusal where a change may be proposed.
-const ProposeInstead = "Propose the change as a patch: a person can agree to it."
-
-// ProposeFiles is that way out for a directory, which no patch makes alone.
-const ProposeFiles = "Propose the files that it is to hold as a patch: missing directories are made with them."
+// The ways out of a refusal where a change may be proposed.
+const (
+	ProposeInstead = judge.ProposeInstead // as a patch
+	ProposeFiles   = judge.ProposeFiles   // a directory: the files that it is to hold
+	ProposeWithin  = judge.ProposeWithin  // a directory: what is to become of the files in it
+	AskFor         = judge.AskFor         // nobody but the operator can do it
+)
 
 // right checks the rights of a project.
 func (t *Target) right(p *rootbound.Project, need rootbound.Rights) error {
-	missing := need &^ p.Rights
-	if missing == 0 && (need&changes == 0 || !p.ProposeWrites || t.use.Agreed != "") {
+	return t.rightTo(p, need, t.src.Mode)
+}
+
+// rightTo checks them with what may be told of the source: its kind shows in the way out. 0: a file, or nothing.
+func (t *Target) rightTo(p *rootbound.Project, need rootbound.Rights, kind fs.FileMode) error {
+	if need&^p.Rights == 0 && (need&judge.Changing == 0 || !p.ProposeWrites || t.use.Agreed != "") {
 		return nil
 	}
-	e := &rootbound.Error{Reason: rootbound.RightMissing, Detail: "writes: propose", Root: p.ID}
-	if missing != 0 {
-		e.Detail = "missing " + strings.Join(missing.Names(), ", ")
-	}
-	if need&changes != 0 && p.Rights.Has(rootbound.Propose) {
-		if e.Next = ProposeInstead; t.req.Op == rootbound.OpMkdir {
-			e.Next = ProposeFiles
-		}
-	}
-	return e
+	return judge.Lacks(p, need, t.req.Op, kind, t.destProject != nil && t.destProject != t.project)
 }
 
 // creates is the right that making something needs: to plan it takes less than to do it.

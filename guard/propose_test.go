@@ -63,8 +63,11 @@ func TestProposeIsJudgedLikeAChange(t *testing.T) {
 func TestWritesPropose(t *testing.T) {
 	h := build(t, guard.Options{}, func(dir string) {
 		os.MkdirAll(filepath.Join(dir, "p/d"), 0o755)
+		os.Mkdir(filepath.Join(dir, "q"), 0o755)
 		os.WriteFile(filepath.Join(dir, "p/a"), []byte("a"), 0o644)
-	}, rootbound.Project{ID: "p", Dir: "p", Rights: rootbound.Full, ProposeWrites: true})
+		os.Symlink("a", filepath.Join(dir, "p/link"))
+	}, rootbound.Project{ID: "p", Dir: "p", Rights: rootbound.Full, ProposeWrites: true, MovesAcross: true},
+		rootbound.Project{ID: "q", Dir: "q", Rights: rootbound.Full, ProposeWrites: true, MovesAcross: true})
 	requests := []guard.Request{
 		{Op: rootbound.OpWrite, Root: "p", Path: "a"},
 		{Op: rootbound.OpWrite, Root: "p", Path: "new"},
@@ -77,14 +80,26 @@ func TestWritesPropose(t *testing.T) {
 		{Op: rootbound.OpCopy, Root: "p", Path: "a", DestRoot: "p", Dest: "b"},
 		{Op: rootbound.OpDelete, Root: "p", Path: "a"},
 		{Op: rootbound.OpDelete, Root: "p", Path: "d", Recursive: true},
+		{Op: rootbound.OpDelete, Root: "p", Path: "d"},
+		{Op: rootbound.OpDelete, Root: "p", Path: "link"},
+		{Op: rootbound.OpMove, Root: "p", Path: "d", DestRoot: "p", Dest: "b"},
+		{Op: rootbound.OpMove, Root: "p", Path: "link", DestRoot: "p", Dest: "b"},
+		{Op: rootbound.OpMove, Root: "p", Path: "a", DestRoot: "q", Dest: "b"},
+		{Op: rootbound.OpCopy, Root: "p", Path: "a", DestRoot: "q", Dest: "b"},
+		{Op: rootbound.OpCopy, Root: "p", Path: "d", DestRoot: "p", Dest: "b"},
 	}
 	for _, r := range requests {
 		err := h.do(r, func(context.Context, *guard.Target) error { t.Errorf("%s %s: done", r.Op, r.Path); return nil })
 		refused(t, string(r.Op)+" "+r.Path, err, rootbound.RightMissing)
 		var e *rootbound.Error
 		way := guard.ProposeInstead
-		if r.Op == rootbound.OpMkdir {
+		switch {
+		case r.Op == rootbound.OpMkdir, r.Op == rootbound.OpCopy && r.Path == "d":
 			way = guard.ProposeFiles // a patch makes no directory alone
+		case r.Path == "d":
+			way = guard.ProposeWithin // nor does it move or remove one
+		case r.Path == "link", r.DestRoot == "q" && r.Op == rootbound.OpMove:
+			way = guard.AskFor // it holds no links, and is of one project
 		}
 		if errors.As(err, &e); e.Detail != "writes: propose" || e.Next != way {
 			t.Errorf("%s: %v", r.Op, err)
@@ -116,6 +131,30 @@ func TestWritesPropose(t *testing.T) {
 	for _, r := range recs[:len(recs)-2] {
 		if r.Agreed != "" {
 			t.Errorf("%s %s is recorded as agreed", r.Operation, r.PathSent)
+		}
+	}
+}
+
+// The way to propose is shown to who may go it, and says nothing of what is there to who may not look.
+func TestProposalTellsNoMore(t *testing.T) {
+	next := func(rights rootbound.Rights, op rootbound.Operation, path string) string {
+		h := build(t, guard.Options{}, func(dir string) {
+			os.MkdirAll(filepath.Join(dir, "p/d"), 0o755)
+			os.WriteFile(filepath.Join(dir, "p/a"), []byte("a"), 0o644)
+			os.Symlink("a", filepath.Join(dir, "p/link"))
+		}, rootbound.Project{ID: "p", Dir: "p", Rights: rights})
+		err := h.do(guard.Request{Op: op, Root: "p", Path: path, Recursive: true}, func(context.Context, *guard.Target) error { t.Errorf("%s %s: done", op, path); return nil })
+		refused(t, string(op)+" "+path, err, rootbound.RightMissing)
+		var e *rootbound.Error
+		errors.As(err, &e)
+		return e.Next
+	}
+	if got := next(rootbound.List|rootbound.Propose, rootbound.OpWrite, "a"); got != "" {
+		t.Errorf("without read, which a plan needs: %q", got)
+	}
+	for _, path := range []string{"a", "d", "link", "missing"} {
+		if got := next(rootbound.Read|rootbound.Propose, rootbound.OpDelete, path); got != guard.ProposeInstead {
+			t.Errorf("%s, without list: %q", path, got)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func (t *Target) may(p *rootbound.Project) error {
 	case p.Rights&(shows|rootbound.List) != 0:
 		return nil
 	}
-	return t.right(p, shows)
+	return t.rightTo(p, shows, 0)
 }
 
 // worse reports whether the error b says more than a, or than none: not_found of one project hides nothing of another.

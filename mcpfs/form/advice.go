@@ -67,8 +67,15 @@ func Advise(err error, tools Tools) error {
 	switch {
 	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeInstead:
 		next = "Propose the change with propose_patch: a person can agree to it."
+		if e.Op == rootbound.OpDelete || e.Op == rootbound.OpMove { // which edits cannot say
+			next = "Propose the change with propose_patch, as a diff: a person can agree to it."
+		}
 	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeFiles:
 		next = "Propose the files that it is to hold with propose_patch: missing directories are made with them, and a person can agree to it."
+	case e.Reason == rootbound.RightMissing && e.Next == guard.ProposeWithin:
+		next = "Propose what is to become of the files in it with propose_patch, as a diff: a person can agree to it. A patch moves and removes no directory, so ask the operator for what is left."
+	case e.Reason == rootbound.RightMissing && e.Next == guard.AskFor:
+		next = "Ask the operator to do it: propose_patch cannot hold this change."
 	case e.Next == "":
 		next = advice(e, tools)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/mcpfs/wire"
 )
 
@@ -230,6 +231,21 @@ func TestRowsAreWhole(t *testing.T) {
 		}
 		if paths := row.Named(Object)+row.Named(Objects)+row.Named(Patched) != ""; paths != (row.Named(Root) != "") || row.Named(Destination) != "" && row.Named(Object) == "" {
 			t.Errorf("%s: paths come with the argument root and only then", row.Name)
+		}
+	}
+}
+
+// Each way out of a right that is missing is said by the tool that offers it.
+func TestWaysToProposeNameTheTool(t *testing.T) {
+	for _, way := range []string{guard.ProposeInstead, guard.ProposeFiles, guard.ProposeWithin, guard.AskFor} {
+		for _, op := range []rootbound.Operation{rootbound.OpDelete, rootbound.OpWrite} {
+			var e *rootbound.Error
+			if errors.As(Advise(&rootbound.Error{Reason: rootbound.RightMissing, Op: op, Next: way}, Project), &e); !strings.Contains(e.Next, "propose_patch") {
+				t.Errorf("%s: %s", way, e.Next)
+			}
+			if edits := strings.Contains(e.Next, "as a diff"); way == guard.ProposeInstead && edits != (op == rootbound.OpDelete) {
+				t.Errorf("%s: %s", op, e.Next) // edits remove no file
+			}
 		}
 	}
 }
