@@ -106,10 +106,13 @@ func (c *Config) Summary() []string {
 	out := []string{"roots " + c.Roots.Mode + ", " + number}
 	for i := range c.Projects {
 		p := &c.Projects[i]
-		out = append(out, fmt.Sprintf("%s: %s (%s)", p.ID, rootbound.Quote(p.Dir), p.Rights))
+		out = append(out, fmt.Sprintf("%s: %s (%s)", p.ID, rootbound.Quote(p.Dir), Granted(*p)))
 	}
 	return out
 }
+
+// Granted is what a project lets be done, for people: its rights, and whether a person has to agree to changes.
+func Granted(p rootbound.Project) string { return held.Granted(p) }
 
 // Notes say what a reader of the file may not see at once.
 func (c *Config) Notes() []string {

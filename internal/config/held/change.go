@@ -111,8 +111,16 @@ func shown(v string) string {
 	return rootbound.Clean(v)
 }
 
+// Granted is what a project lets be done, for people: its rights, and that changes are made only when a person agrees.
+func Granted(p rootbound.Project) string {
+	if p.ProposeWrites {
+		return p.Rights.String() + ", writes: propose"
+	}
+	return p.Rights.String()
+}
+
 func describe(g Grant) string {
-	s := fmt.Sprintf("%s (%s)", rootbound.Quote(g.Dir), g.Rights)
+	s := fmt.Sprintf("%s (%s)", rootbound.Quote(g.Dir), Granted(g.Project))
 	if g.Shut {
 		s = rootbound.Quote(g.Dir) + " (shut)"
 	}
