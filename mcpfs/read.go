@@ -27,13 +27,13 @@ func (c call) part() (p fileop.Part, bounds string) {
 			continue
 		}
 		if bounds != "" {
-			c.Fail("only one of head, tail and lines can be used", "arguments")
+			c.Fail("only one of head, tail and lines can be used, not "+bounds+" and "+k+" together", "")
 		}
 		bounds, count = k, n
 	}
 	switch {
 	case bounds == "tail" && line > 0:
-		c.Fail("tail counts from the end, or from offset, not from a line", "arguments")
+		c.Fail("tail and line cannot be used together: tail counts from the end, or from offset", "")
 	case bounds == "tail" && offset >= 0:
 		return fileop.TailBefore(offset, count), bounds
 	case bounds == "tail":

@@ -26,7 +26,9 @@ type Applied struct {
 type Misfit struct {
 	Edit    int   // index of the edit
 	Count   int   // places found, counted up to maxPlaces
-	Lines   []int // where, at most maxShown
+	Lines   []int // where, each line once and at most maxShown
+	times   []int // how many of the places begin in each of Lines
+	more    bool  // there are further lines
 	Matched int   // leading lines of Old that stand in the file, blanks at their ends ignored, right above Near
 	Near    []NearLine
 }
@@ -193,8 +195,19 @@ func unify(s string) []byte { return []byte(strings.ReplaceAll(s, "\r\n", "\n"))
 
 func ambiguous(v view, at []int) error {
 	m := &Misfit{Count: len(at)}
-	for _, p := range at[:min(len(at), maxShown)] {
-		m.Lines = append(m.Lines, v.line(p))
+	end := 0 // of the line that was named last
+	for _, p := range at {
+		if len(m.Lines) > 0 && p < end {
+			m.times[len(m.times)-1]++
+			continue
+		}
+		if m.more = len(m.Lines) == maxShown; m.more {
+			break
+		}
+		m.Lines, m.times, end = append(m.Lines, v.line(p)), append(m.times, 1), len(v.norm)+1
+		if i := bytes.IndexByte(v.norm[p:], '\n'); i >= 0 {
+			end = p + i + 1
+		}
 	}
 	return &rootbound.Error{Reason: rootbound.EditAmbiguous, Err: m}
 }
@@ -234,14 +247,22 @@ func (m *Misfit) describe() string {
 		if m.Count >= maxPlaces {
 			more = "at least "
 		}
-		fmt.Fprintf(&b, "%s%d places, lines ", more, m.Count)
+		fmt.Fprintf(&b, "%s%d places, ", more, m.Count)
+		if len(m.Lines) == 1 {
+			fmt.Fprintf(&b, "all in line %d", m.Lines[0])
+			return b.String()
+		}
+		b.WriteString("lines ")
 		for i, l := range m.Lines {
 			if i > 0 {
 				b.WriteString(", ")
 			}
 			fmt.Fprintf(&b, "%d", l)
+			if n := m.times[i]; n > 1 {
+				fmt.Fprintf(&b, " (%d times)", n)
+			}
 		}
-		if m.Count > len(m.Lines) {
+		if m.more {
 			b.WriteString(", …")
 		}
 		return b.String()

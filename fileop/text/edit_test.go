@@ -102,7 +102,12 @@ func TestApplyRefuses(t *testing.T) {
 		has           []string
 	}{
 		{"twice", "x\nx\n", []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 2", "occurs once"}},
-		{"twice, overlapping", "aaa", []Edit{{Old: "aa", New: "b"}}, rootbound.EditAmbiguous, []string{"2 places, lines 1, 1"}},
+		{"twice, overlapping", "aaa", []Edit{{Old: "aa", New: "b"}}, rootbound.EditAmbiguous, []string{"2 places, all in line 1", "occurs once"}},
+		{"thrice in one line of several", "b\na a a\n", []Edit{{Old: "a", New: "b"}}, rootbound.EditAmbiguous, []string{"3 places, all in line 2"}},
+		{"several in some lines", "a\n\na b a\r\na\n", []Edit{{Old: "a", New: "b"}}, rootbound.EditAmbiguous, []string{"4 places, lines 1, 3 (2 times), 4]"}},
+		{"over the end of a line", "a\na\na\na", []Edit{{Old: "a\na", New: "b"}}, rootbound.EditAmbiguous, []string{"3 places, lines 1, 2, 3]"}},
+		{"a line end", "ab\n\nc\n", []Edit{{Old: "\n", New: "b"}}, rootbound.EditAmbiguous, []string{"3 places, lines 1, 2, 3]"}},
+		{"as many lines as are named", strings.Repeat("x x\n", 10), []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"9 (2 times), 10 (2 times)]"}},
 		{"many", many, []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"20 places, lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"}},
 		{"very many", strings.Repeat("x", 5000), []Edit{{Old: "x", New: "y"}}, rootbound.EditAmbiguous, []string{"at least 1000 places"}},
 		{"nearest line", "def f():\n    return 41\n", []Edit{{Old: "return 42", New: "return 43"}}, rootbound.EditNoMatch, []string{"line 2", "return 41"}},

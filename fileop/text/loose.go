@@ -49,9 +49,9 @@ func applyLoosely(v view, old, new []byte, limit int64) ([]byte, Applied, error)
 		return nil, Applied{}, noMatch(v, lines, want)
 	case 1:
 	default:
-		m := &Misfit{Count: len(hits)}
+		m := &Misfit{Count: len(hits), more: len(hits) > maxShown}
 		for _, h := range hits[:min(len(hits), maxShown)] {
-			m.Lines = append(m.Lines, h+1)
+			m.Lines, m.times = append(m.Lines, h+1), append(m.times, 1)
 		}
 		return nil, Applied{}, &rootbound.Error{Reason: rootbound.EditAmbiguous, Detail: "only when blanks at the ends of lines are ignored", Err: m,
 			Next: "Send the text exactly as it stands in the file, long enough to occur once."}

@@ -32,11 +32,11 @@ func Decode(tool string, raw json.RawMessage) *Arguments {
 		return a // taken as {}: what is required will be missed
 	}
 	if !utf8.Valid(raw) {
-		a.Fail("not valid UTF-8", "arguments")
+		a.Fail("the arguments are not valid UTF-8", "")
 	} else if kind(raw) != "an object" {
-		a.Fail("must be an object, not "+kind(raw), "arguments")
+		a.Fail("the arguments must be an object, not "+kind(raw), "")
 	} else if err := json.Unmarshal(raw, &a.raw); err != nil {
-		a.Fail("not valid JSON", "arguments")
+		a.Fail("the arguments are not valid JSON", "")
 	}
 	return a
 }
@@ -56,7 +56,7 @@ func (a *Arguments) mistake() *argumentError {
 	return a.err
 }
 
-// Fail keeps the first mistake: why, and at which field.
+// Fail keeps the first mistake: why, and at which field; "": why names the place itself.
 func (a *Arguments) Fail(why, field string) {
 	for ; a.outer != nil; a = a.outer {
 		field = a.at + field
