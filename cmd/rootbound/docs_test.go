@@ -22,7 +22,7 @@ const docs = "../../docs/cli"
 func TestCLIDocs(t *testing.T) {
 	pages := map[string]string{}
 	walk(command(setting.World{}), func(c *cobra.Command) {
-		pages[strings.ReplaceAll(c.CommandPath(), " ", "_")+".md"] = page(c)
+		pages[strings.ReplaceAll(c.CommandPath(), " ", "_")+".md"] = page(t, c)
 	})
 	for name, want := range pages {
 		file := filepath.Join(docs, name)
@@ -59,7 +59,7 @@ func walk(c *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-func page(c *cobra.Command) string {
+func page(t *testing.T, c *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\nGenerated from the command by `make docs`; do not edit.\n\n%s.\n\n%s\n", c.CommandPath(), c.Short, strings.TrimSpace(c.Long))
 	if c.Runnable() {
@@ -79,6 +79,9 @@ func page(c *cobra.Command) string {
 			name := "--" + f.Name
 			if arg != "" {
 				name += " " + arg
+			}
+			if f.NoOptDefVal != "" && f.Value.Type() != "bool" {
+				t.Errorf("%s --%s needs no value, and is shown as one that does", c.CommandPath(), f.Name)
 			}
 			standard := f.DefValue
 			if standard == "false" || standard == "[]" {

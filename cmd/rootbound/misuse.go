@@ -17,7 +17,7 @@ func misuse(c *cobra.Command, err error) string {
 	names := strings.Fields(near)
 	if name, ok := strings.CutPrefix(text, "unknown flag: --"); ok {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if plain(f.Name) == plain(name) || strings.HasPrefix(f.Name, name) || edits(f.Name, name) <= 2 {
+			if plain(f.Name) == plain(name) || strings.HasPrefix(f.Name, name) || edits(f.Name, name) <= min(2, len(name)/3) {
 				names = append(names, "--"+f.Name)
 			}
 		})

@@ -42,6 +42,17 @@ func TestMisuse(t *testing.T) {
 	if len(commands) < 18 || len(groups) < 4 || len(closed) < 4 {
 		t.Fatalf("%d commands, %d groups, %d without arguments", len(commands), len(groups), len(closed))
 	}
+	// What an amount of words comes to is in our words, whatever the command takes.
+	walk(command(setting.World{}), func(c *cobra.Command) {
+		for n := range 4 {
+			if c.Args == nil {
+				continue
+			}
+			if err := c.Args(c, []string{"x", "y", "z"}[:n]); err != nil && strings.Contains(misuse(c, err), "arg(s)") {
+				t.Errorf("%s with %d words: %q", c.CommandPath(), n, misuse(c, err))
+			}
+		}
+	})
 	misused := func(args []string, want string) {
 		code, out, said := ran(t, args...)
 		if code != setting.ExitMisused || out != "" || strings.Count(said, "\n") != 1 || !strings.HasPrefix(said, "Error: ") || !strings.Contains(said, want) || !strings.Contains(said, "--help)") {

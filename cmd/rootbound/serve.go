@@ -16,6 +16,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/cmd/rootbound/setting"
+	"github.com/rootbound/rootbound/internal/config"
 	"github.com/rootbound/rootbound/internal/serve"
 )
 
@@ -44,7 +45,7 @@ something is wrong or stdin is a terminal.
 				return check(s, w)
 			}
 			if len(s.Projects) == 0 && (s.StrictStart || w.Terminal()) {
-				return nothingGranted()
+				return s.NothingGranted()
 			}
 			return serveStdio(c.Context(), s, w, banner)
 		},
@@ -53,10 +54,6 @@ something is wrong or stdin is a terminal.
 	c.Flags().BoolVar(&onlyCheck, "check", false, "print every granted directory, its rights and where they come from, and end")
 	c.Flags().BoolVar(&banner, "banner", false, "print a line on stderr when serving begins, for wrappers that wait for one")
 	return c
-}
-
-func nothingGranted() error {
-	return setting.Misused("no directory is granted. Name the directories to serve as arguments (rootbound serve DIR…), with --allowed-dirs or with --config")
 }
 
 func serveStdio(ctx context.Context, s *setting.Settings, w setting.World, banner bool) error {
@@ -126,12 +123,17 @@ func tune(w setting.World) (widen func() (narrow func())) {
 
 // check prints what would be granted. Where the confinement is required it is tried, on this process, which then ends.
 func check(s *setting.Settings, w setting.World) error {
+	if err := s.Granting(); err != nil {
+		return err
+	}
 	if len(s.Projects) == 0 {
-		return nothingGranted()
+		if _, err := fmt.Fprintln(w.Out, setting.OnlyRoots); err != nil {
+			return setting.Failed("%s", setting.Text(err))
+		}
 	}
 	inForce := s.InForce(w)
 	for _, p := range s.Projects {
-		rights := p.Rights.String()
+		rights := config.Granted(p)
 		if !inForce(p.ID) {
 			rights += " (not in force: rootbound use chose others)"
 		}

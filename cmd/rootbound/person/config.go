@@ -27,7 +27,8 @@ func configCheck(w setting.World) *cobra.Command {
 	f := &setting.Flags{}
 	c := &cobra.Command{
 		Use: "check [DIR…]", Short: "Say whether the configuration is valid",
-		Long: `Reads flags, environment and configuration and says what they come to, or each mistake with its line and a caret.
+		Long: `Reads flags, environment and configuration and says what they come to, or each mistake with its line and a caret. Where that
+is nothing, the code is 2, as with serve --check.
 ` + setting.ExitHelp,
 		Example: `  rootbound config check --config rootbound.yaml
   rootbound config check ~/src/app ~/notes
@@ -39,9 +40,6 @@ func configCheck(w setting.World) *cobra.Command {
 				return err
 			}
 			w.Say(s.Warnings...)
-			if s.File == "" && len(s.Projects) == 0 {
-				w.Say("Notice: no configuration file and no directory is named, so there is nothing of yours to check. Name one with --config, or write one with: rootbound init DIR")
-			}
 			if p := s.Audit.Path; p != "" {
 				if _, err := os.Stat(filepath.Dir(p)); err != nil {
 					w.Say("Warning: the audit log cannot be opened: " + rootbound.Clean(err.Error()) + "; make that directory, or nothing is served")
@@ -53,12 +51,16 @@ func configCheck(w setting.World) *cobra.Command {
 					lines = append(lines, string(p.ID)+": not in force, rootbound use chose others")
 				}
 			}
+			granting := s.Granting()
+			if granting == nil && len(s.Projects) == 0 {
+				lines = append(lines, setting.OnlyRoots)
+			}
 			for _, line := range lines {
 				if _, err := fmt.Fprintln(w.Out, rootbound.Clean(line)); err != nil {
 					return setting.Failed("%s", setting.Text(err))
 				}
 			}
-			return nil
+			return granting
 		},
 	}
 	f.Register(c)

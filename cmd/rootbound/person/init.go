@@ -26,7 +26,7 @@ XDG_CONFIG_HOME or ~/.config.
 ` + setting.ExitHelp,
 		Example: `  rootbound init ~/src/app ~/notes
   rootbound init --config ./rootbound.yaml .
-  rootbound init && rootbound config check --config ~/.config/rootbound/rootbound.yaml`,
+  rootbound init ~/src/app && rootbound config check --config ~/.config/rootbound/rootbound.yaml`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, dirs []string) error {
 			path, err := initPath(w, file)
@@ -47,7 +47,11 @@ XDG_CONFIG_HOME or ~/.config.
 				}
 				return setting.Failed("%s cannot be written: %s", rootbound.Clean(path), rootbound.Clean(err.Error()))
 			}
-			w.Say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + setting.Word(path))
+			if len(dirs) == 0 {
+				w.Say("Wrote " + rootbound.Clean(path) + ". It grants nothing yet: add directories under projects:, then look at it with: rootbound config check --config " + setting.Word(path))
+			} else {
+				w.Say("Wrote " + rootbound.Clean(path) + ". Serve it with: rootbound serve --config " + setting.Word(path))
+			}
 			w.Say("A host's entry for it (docs/serve.md names the file of each host):", entry(path))
 			return nil
 		},

@@ -209,6 +209,7 @@ func patchReject(w setting.World) *cobra.Command {
 			if err := patch.NewDesk(patch.DeskOptions{Spender: spent, Pending: plans}).Reject(p); err != nil {
 				return setting.Failed("%s", setting.Text(err))
 			}
+			fmt.Fprintf(w.Out, "rejected patch %s of project %s: %s\n", p.ID, rootbound.Clean(string(p.Project)), p.Summary())
 			return nil
 		},
 	}

@@ -34,9 +34,14 @@ agrees. Changes are kept for as long as undo.max_size, undo.keep and undo.entrie
 		Example: `  rootbound undo --list --config rootbound.yaml
   rootbound undo mb2k9x4z-a7f3q2lw --config rootbound.yaml
   rootbound undo mb2k9x4z-a7f3q2lw --dir ~/src/app`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			if list == (len(args) == 1) {
+			switch {
+			case len(args) > 1:
+				return setting.Misused("one change at a time: %s is too much", rootbound.Quote(args[1]))
+			case list && len(args) > 0:
+				return setting.Misused("--list takes no change: %s is too much", rootbound.Quote(args[0]))
+			case !list && len(args) == 0:
 				return setting.Misused("name the change to take back, or list them with --list")
 			}
 			s, err := f.Gather(c, w, dirs)

@@ -40,16 +40,22 @@ func (f *Flags) Register(c *cobra.Command) {
 		if s.Flag == "" {
 			continue
 		}
-		help, standard := s.Help, s.Default
 		if s.Switch {
-			standard = ""
+			v := new(toggle)
+			fs.VarPF(v, s.Flag, "", s.Help).NoOptDefVal = "true"
+			f.settings[s.Flag] = (*string)(v)
+			continue
 		}
-		f.settings[s.Flag] = fs.String(s.Flag, standard, help)
-		if s.Switch {
-			fs.Lookup(s.Flag).NoOptDefVal = "true"
-		}
+		f.settings[s.Flag] = fs.String(s.Flag, s.Default, s.Help)
 	}
 }
+
+// toggle is a flag that needs no value, as a person sees it; what it was given is read with the other settings.
+type toggle string
+
+func (s *toggle) Set(v string) error { *s = toggle(v); return nil }
+func (s *toggle) String() string     { return string(*s) }
+func (s *toggle) Type() string       { return "bool" }
 
 // Settings are what flags, environment and configuration come to.
 type Settings struct {
