@@ -2,6 +2,7 @@ package subscribe
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -45,6 +46,7 @@ type Hub struct {
 	closed   bool
 	groups   map[string]*group // by authority
 	sessions map[*mcp.ServerSession]*stream
+	named    map[string][]*stream // the same of those that have an id, which is one nearly always: a server may give them itself
 	running  sync.WaitGroup // one goroutine a legacy session, and listens
 }
 
@@ -53,7 +55,7 @@ func New(o Options) *Hub {
 	if o.Listens <= 0 {
 		o.Listens = 100
 	}
-	h := &Hub{opt: o, groups: map[string]*group{}, sessions: map[*mcp.ServerSession]*stream{}}
+	h := &Hub{opt: o, groups: map[string]*group{}, sessions: map[*mcp.ServerSession]*stream{}, named: map[string][]*stream{}}
 	h.Limit(o.Subscriptions)
 	return h
 }
@@ -170,9 +172,26 @@ func (h *Hub) leave(st *stream) {
 	}
 	if h.sessions[st.session] == st {
 		delete(h.sessions, st.session)
+		h.unname(st)
 	}
 	h.mu.Unlock()
 	h.running.Done()
+}
+
+// name lets a session be found by its id. h.mu is held.
+func (h *Hub) name(st *stream) {
+	if id := st.session.ID(); id != "" { // over a pipe there is none
+		h.named[id] = append(h.named[id], st)
+	}
+}
+
+// unname is called once for each name. h.mu is held.
+func (h *Hub) unname(st *stream) {
+	id := st.session.ID()
+	left := slices.DeleteFunc(h.named[id], func(o *stream) bool { return o == st })
+	if h.named[id] = left; len(left) == 0 {
+		delete(h.named, id)
+	}
 }
 
 // listChanged is told by the tap that the server's own lists changed.

@@ -21,10 +21,8 @@ func (h *Hub) Streams(next http.Handler) http.Handler {
 func (h *Hub) opened(session string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for ss, st := range h.sessions {
-		if ss.ID() == session {
-			st.opened()
-		}
+	for _, st := range h.named[session] {
+		st.opened()
 	}
 }
 

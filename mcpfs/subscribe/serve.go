@@ -69,6 +69,7 @@ func (h *Hub) legacy(req mcp.Request) *stream {
 	other := h.sessions[ss]
 	if other == nil {
 		h.sessions[ss] = st
+		h.name(st)
 	}
 	h.mu.Unlock()
 	if other != nil {

@@ -174,8 +174,8 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 		if at := w.open(); len(at) > 0 {
 			t.Errorf("still watched after the end: %v", at)
 		}
-		if streams, subs := w.hub.Count(); streams+subs > 0 {
-			t.Errorf("left after the end: %d streams, %d subscriptions", streams, subs)
+		if streams, subs := w.hub.Count(); streams+subs+len(w.hub.sessions)+len(w.hub.named) > 0 {
+			t.Errorf("left after the end: %d streams, %d subscriptions, %d sessions, %d ids", streams, subs, len(w.hub.sessions), len(w.hub.named))
 		}
 	})
 	return w
