@@ -365,8 +365,7 @@ func (x *Watch) renew(r *renewal) {
 	late, all := x.pend.all()
 	x.any = x.any || all || x.unsure
 	held := x.held
-	x.held, x.unsure = nil, true
-	x.rescan()
+	x.held, x.unsure = nil, true // all is looked at when what there is to tell was told: that may take longer than generations last
 	for _, o := range late {
 		x.late(o)
 	}

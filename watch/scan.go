@@ -129,5 +129,6 @@ func (x *Watch) met(id beneath.WatchID, object beneath.ObjectID, parent int32, n
 		x.w.discount(x, 1)
 		return none, true, nil
 	}
+	x.took = true
 	return x.nodes.put(parent, name, id, object), false, nil
 }

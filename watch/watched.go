@@ -47,6 +47,7 @@ type Watch struct {
 	any      bool // collapse: there is something to tell
 	held     []hold
 	unsure   bool      // not all directories may be watched: look again
+	took     bool      // a directory was taken up
 	missing  time.Time // when the watched file was missed, plus what it is given to come back
 	lastSeen beneath.What
 	astray   bool            // node 0 was not at its place, and no notice has said why
@@ -87,7 +88,7 @@ func (x *Watch) Suspend() {
 // Resume goes on with the object o, which must be the watched one (of a file: one of its name in the same directory, or the
 // watch ends), and with another Sight, which is closed with the watch or if Resume fails. The root it was reached from may be
 // another. What happened since Suspend is judged by the new Sight and told as one
-// Changed of the object itself, if there is anything to tell. moved_out: o is another object.
+// Changed of the object itself, if there is anything to tell, and once more if directories are found then that were not watched. moved_out: o is another object.
 func (x *Watch) Resume(o *beneath.Object, see Sight) error {
 	if see == nil {
 		see = everything{}
@@ -200,6 +201,12 @@ func (x *Watch) work() {
 			x.collapse = false
 			if x.any {
 				x.any = false
+				x.offer(spot{x.top(), x.name}, x.name == "")
+			}
+		}
+		if renewed != nil {
+			x.took = false
+			if x.rescan(); x.took { // what happened in it since it can be seen, nobody was told
 				x.offer(spot{x.top(), x.name}, x.name == "")
 			}
 		}

@@ -47,7 +47,7 @@ type Hub struct {
 	groups   map[string]*group // by authority
 	sessions map[*mcp.ServerSession]*stream
 	named    map[string][]*stream // the same of those that have an id, which is one nearly always: a server may give them itself
-	running  sync.WaitGroup // one goroutine a legacy session, and listens
+	running  sync.WaitGroup       // one goroutine a legacy session, and listens
 }
 
 // New makes a Hub. Give its Mark and Drop to the scope, then Add it to the server.

@@ -1,6 +1,7 @@
 package subscribe
 
 import (
+	"container/list"
 	"context"
 	"path"
 	"slices"
@@ -53,6 +54,8 @@ type stream struct {
 	sent    kinds                   // lists whose change was written to the client
 	later   bool                    // it is to be nudged in a moment
 	review  bool                    // a generation has begun: what its rules deny is to be dropped
+	round   int                     // of reviews
+	order   list.List               // of all subscriptions: who waits longest to be reviewed is first
 }
 
 // place is what a URI names, however it is spelled.
@@ -80,6 +83,9 @@ type subscription struct {
 	sent   bool // a change was written to the client
 	closed bool
 	absent *absence
+
+	turn    *list.Element // in stream.order
+	settled int           // the round in which it was renewed
 }
 
 func (h *Hub) stream(session *mcp.ServerSession, st *mcpscope.Standing) *stream {
@@ -118,6 +124,7 @@ func (st *stream) close() {
 	st.mu.Lock()
 	all := st.subs
 	st.subs, st.places = map[string]*subscription{}, map[place]*subscription{}
+	st.order.Init()
 	st.mu.Unlock()
 	for _, s := range all {
 		s.close()
@@ -140,7 +147,11 @@ func (st *stream) put(s, instead *subscription) (old *subscription, err error) {
 	case old == nil && len(st.subs) >= int(st.hub.most.Load()):
 		return nil, st.full()
 	}
+	if old != nil {
+		st.order.Remove(old.turn)
+	}
 	st.subs[s.uri], st.places[placeOf(s.project, s.path)] = s, s
+	s.turn, s.settled = st.order.PushBack(s), st.round
 	return old, nil
 }
 
@@ -151,6 +162,7 @@ func (st *stream) forget(s *subscription) bool {
 	}
 	delete(st.subs, s.uri)
 	delete(st.places, placeOf(s.project, s.path))
+	st.order.Remove(s.turn)
 	return true
 }
 

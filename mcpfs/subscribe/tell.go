@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,17 +23,19 @@ func (st *stream) turn(ctx context.Context) {
 			return
 		}
 	}
-	st.settle(ctx)
-	if !st.tellLists(ctx, tools|prompts|resources) {
-		return
-	}
-	for {
-		s, paths, lost := st.take()
-		if s == nil {
+	for more := true; more; { // where much is to be settled, or generations do not last as long as that takes, it is told in between
+		more = st.settle(ctx)
+		if !st.tellLists(ctx, tools|prompts|resources) {
 			return
 		}
-		if !st.tell(ctx, s, paths, lost) {
-			return
+		for n := 0; n < together || !more; n++ {
+			s, paths, lost := st.take()
+			if s == nil {
+				break
+			}
+			if !st.tell(ctx, s, paths, lost) {
+				return
+			}
 		}
 	}
 }
@@ -225,41 +226,70 @@ func (st *stream) unable(s *subscription, err error) {
 	st.lose(s, errors.As(err, &f))
 }
 
-// settle lets the watches go on under the generation that has begun and drops what it denies: what resume could tell
-// without a look at the disk is gone already.
-func (st *stream) settle(ctx context.Context) {
-	st.mu.Lock()
-	var all []*subscription
-	if st.review {
-		for _, s := range st.subs {
-			all = append(all, s)
+// settle lets some of the watches go on under the generation that has begun and drops what it denies: what resume could tell
+// without a look at the disk is gone already. Who was not reached before a generation ended is first in the next. more: there
+// are others.
+func (st *stream) settle(ctx context.Context) (more bool) {
+	some := st.unsettled()
+	if len(some) == 0 {
+		return false
+	}
+	errs := make([]error, len(some))
+	err := st.looks(ctx, func(ctx context.Context) error {
+		for i, s := range some {
+			errs[i] = st.hub.renew(ctx, s)
+		}
+		return nil
+	})
+	st.reviewed(some, errs, err == nil)
+	for i, s := range some {
+		if err != nil {
+			errs[i] = err
+		}
+		switch err := errs[i]; {
+		case err != nil && mcpscope.Waits(err):
+			st.mu.Lock()
+			st.review = true
+			st.mu.Unlock()
+			return false
+		case err != nil && denied(err) && !gone(err): // which the change of the list tells
+			st.drop(s)
+		case err != nil:
+			st.lose(s, false)
 		}
 	}
-	st.review = false
-	st.mu.Unlock()
-	for some := range slices.Chunk(all, together) {
-		errs := make([]error, len(some))
-		err := st.looks(ctx, func(ctx context.Context) error {
-			for i, s := range some {
-				errs[i] = st.hub.renew(ctx, s)
-			}
-			return nil
-		})
-		for i, s := range some {
-			if err != nil {
-				errs[i] = err
-			}
-			switch err := errs[i]; {
-			case err != nil && mcpscope.Waits(err):
-				st.mu.Lock()
-				st.review = true
-				st.mu.Unlock()
-				return
-			case err != nil && denied(err) && !gone(err): // which the change of the list tells
-				st.drop(s)
-			case err != nil:
-				st.lose(s, false)
-			}
+	return true
+}
+
+// unsettled are subscriptions that are to be reviewed, those first that wait longest.
+func (st *stream) unsettled() (some []*subscription) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.review {
+		st.review = false
+		st.round++
+	}
+	for e := st.order.Front(); e != nil && len(some) < together; e = e.Next() {
+		s := e.Value.(*subscription)
+		if s.settled == st.round {
+			break
+		}
+		some = append(some, s)
+	}
+	return some
+}
+
+// reviewed puts those that go on behind the others. held: in the generation in force.
+func (st *stream) reviewed(some []*subscription, errs []error, held bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for i, s := range some {
+		if errs[i] != nil || st.subs[s.uri] != s {
+			continue
+		}
+		st.order.MoveToBack(s.turn)
+		if held {
+			s.settled = st.round
 		}
 	}
 }

@@ -37,6 +37,7 @@ type world struct {
 	full    bool // no more watches
 	unable  bool // to renew
 	onWatch func()
+	onRenew func()
 
 	afterDrop func(next *authority.Snapshot) // set before anybody connects
 }
@@ -55,6 +56,9 @@ func (s *spoken) Renew(*guard.Target) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	s.renewed++
+	if s.w.onRenew != nil {
+		s.w.onRenew()
+	}
 	if s.w.unable {
 		return &rootbound.Error{Reason: rootbound.IOError}
 	}
@@ -254,3 +258,13 @@ func (w *world) roots(rel ...string) string {
 func itoa(n int) string { return fmt.Sprint(n) }
 
 func of(project, path string) string { return resource.URI(rootbound.RootID(project), path) }
+
+// await waits for something that is closed.
+func await(t *testing.T, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(joined.Patience):
+		t.Fatal("it never came to this")
+	}
+}
