@@ -3,11 +3,13 @@ package diff
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -304,7 +306,8 @@ func edited(b []byte, rnd *rand.Rand) []byte {
 // shift puts lines before and takes lines from the start of files.
 func shift(files map[string][]byte, rnd *rand.Rand) map[string][]byte {
 	out := map[string][]byte{}
-	for name, b := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) { // in order, so that the draws are the same in every run
+		b := files[name]
 		switch rnd.IntN(3) {
 		case 0:
 			out[name] = append([]byte(strings.Repeat("moved\n", 1+rnd.IntN(30))), b...)
@@ -325,8 +328,8 @@ func shift(files map[string][]byte, rnd *rand.Rand) map[string][]byte {
 // disturb changes about one line in forty.
 func disturb(files map[string][]byte, rnd *rand.Rand) map[string][]byte {
 	out := map[string][]byte{}
-	for name, b := range files {
-		l := bytes.SplitAfter(b, []byte("\n"))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		l := bytes.SplitAfter(files[name], []byte("\n"))
 		for i := range l {
 			if rnd.IntN(40) == 0 {
 				l[i] = append([]byte("x"), l[i]...)
