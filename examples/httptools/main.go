@@ -52,8 +52,9 @@ func newHandler(dirs []string) (http.Handler, error) {
 	server.AddReceivingMiddleware(scope.Middleware()) // last, so that it is outermost
 
 	get := func(*http.Request) *mcp.Server { return server }
-	bounds := unread.New(unread.Options{})                                                                                             // for clients that do not read
-	legacy := scope.Sessions(bounds.Handler(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: forgotten}))) // a session is its principal's
+	bounds := unread.New(unread.Options{}) // for clients that do not read
+	sessions := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{SessionTimeout: forgotten})
+	legacy := scope.Sessions(bounds.Handler(sessions)) // a session is its principal's
 	modern := bounds.Handler(mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{Stateless: true, PropagateRequestCancellation: true}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Protocol-Version") >= firstModern {
