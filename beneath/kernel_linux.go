@@ -139,9 +139,9 @@ func (s *Set) replaceLink(m *member, at Ref, passed *[]Passed) (Ref, error) {
 	if err := leftAgain(at, cuts[free], m.mark, passed); err != nil {
 		return at, err
 	}
-	link, err := checkPath(join(at.Path[:cuts[free]], name))
+	up, err := checkPath(at.Path[:cuts[free]]) // what it leaves again is told by now, and must not be told once more
 	if err == nil {
-		*passed, err = pass(*passed, Passed{Ref{at.Root, link}, m.mark, false, followed(*passed)})
+		*passed, err = pass(*passed, Passed{Ref{at.Root, join(up, name)}, m.mark, false, followed(*passed)})
 	}
 	if err != nil {
 		return at, err
@@ -153,7 +153,7 @@ func (s *Set) replaceLink(m *member, at Ref, passed *[]Passed) (Ref, error) {
 		}
 		return Ref{ref.Root, ref.Path + rest}, nil
 	}
-	return Ref{at.Root, join(at.Path[:cuts[free]], target+rest)}, nil
+	return Ref{at.Root, join(up, target+rest)}, nil
 }
 
 // leftAgain adds the directories that the first n bytes of a path, which hold no link, leave by "..".

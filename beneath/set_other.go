@@ -64,6 +64,7 @@ type arrival struct {
 	info    fs.FileInfo // nil: the final name is missing
 	linked  bool
 	passed  []Passed
+	lost    *Passed  // an error: the link that cannot be followed
 	noDir   bool     // an error: the last name is no directory
 	rest    string   // an error: the names behind the last one
 	byLink  bool     // the final name is the text of a link
@@ -90,11 +91,11 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 	}
 	a := &arrival{root: at.Root}
 	text := at.Path
-	var tails []int
+	var within []linkText
 	links := 0
 	for range maxSteps {
-		for n := len(tails); n > 0 && len(text)-noise(text) <= tails[n-1]; n-- {
-			tails = tails[:n-1]
+		for n := len(within); n > 0 && len(text)-noise(text) <= within[n-1].tail; n-- {
+			within = within[:n-1]
 		}
 		name, rest, more := nextName(text)
 		r := s.members[a.root].Root.r
@@ -111,12 +112,14 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			a.names, text = a.names[:len(a.names)-1], rest
 			continue
 		case name == "..":
-			if len(tails) == 0 {
+			if len(within) == 0 {
 				return a, refuse(rootbound.OutsideRoot, "", nil)
 			}
-			cut := len(text) - tails[len(tails)-1]
+			in := within[len(within)-1]
+			cut := len(text) - in.tail
 			ref, ok := mapPath(s.paths, climbOut(s.members[a.root].Root.path, text[:cut]))
 			if !ok {
+				a.lost = &in.link
 				return a, refuse(rootbound.OutsideRoot, "", nil)
 			}
 			a.root, text = ref.Root, ref.Path+text[cut:]
@@ -128,7 +131,7 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 		a.names = append(a.names, name)
 		i, err := r.Lstat(a.open())
 		if errors.Is(err, fs.ErrNotExist) {
-			a.byLink = len(tails) > 0
+			a.byLink = len(within) > 0
 			if last {
 				return a, nil
 			}
@@ -143,7 +146,9 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			return a, fail(err)
 		}
 		if i.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 && (!last || follow || more) { // junctions are irregular
-			if a.passed, err = pass(a.passed, Passed{Ref{a.root, a.path()}, s.markAbove(a, len(a.names)-1), false, a.linked}); err != nil {
+			p := Passed{Ref{a.root, a.path()}, s.markAbove(a, len(a.names)-1), false, a.linked}
+			a.lost, a.linked = &p, true
+			if a.passed, err = pass(a.passed, p); err != nil {
 				return a, err
 			}
 			if links++; links > maxLinks {
@@ -153,7 +158,6 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 			if err != nil {
 				return a, fail(err)
 			}
-			a.linked = true
 			a.names = a.names[:len(a.names)-1]
 			tail := rest
 			if more {
@@ -166,8 +170,11 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 				}
 				a.root, a.names, target = ref.Root, nil, ref.Path
 			}
-			text = filepath.ToSlash(target) + tail
-			tails = append(tails, len(tail))
+			if text = filepath.ToSlash(target) + tail; len(text) > maxPath {
+				return a, refuse(rootbound.PathInvalid, "too_long", nil)
+			}
+			within = append(within, linkText{p, len(tail)})
+			a.lost = nil
 			continue
 		}
 		if last {
@@ -175,7 +182,7 @@ func (s *Set) read(at Ref, follow bool) (*arrival, error) {
 				a.noDir = true
 				return a, slashAtEnd()
 			}
-			a.info, a.byLink = i, len(tails) > 0
+			a.info, a.byLink = i, len(within) > 0
 			return a, nil
 		}
 		if !i.IsDir() {

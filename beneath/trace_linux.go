@@ -33,9 +33,8 @@ func (w *walk) trail(err error) Trail {
 		t.Last, t.Dir = Ref{w.root, w.reached()}, w.info.Mode.IsDir()
 	case err == nil:
 		t.Last, t.End = Ref{w.root, w.reached()}, Missing
-	case w.lost && len(w.passed) > 0: // a link that cannot be followed is where it ends
-		p := w.passed[len(w.passed)-1]
-		t.Last, t.Mark, t.End = p.At, p.Mark, Unknown
+	case w.lost != nil: // a link that cannot be followed is where it ends
+		t.Last, t.Mark, t.End = w.lost.At, w.lost.Mark, Unknown
 		rest = ""
 	case w.stuck != 0: // what is on top of the stack cannot be gone through
 		t.Last, t.End, rest = Ref{w.root, string(w.path)}, w.stuck, w.text

@@ -11,6 +11,9 @@ func (s *Set) Trace(at Ref) (t Trail, ok bool) {
 	t = Trail{Passed: a.passed, Linked: a.linked, Last: Ref{a.root, a.path()}}
 	n := len(a.names)
 	switch {
+	case a.lost != nil:
+		t.Last, t.To, t.Mark, t.End = a.lost.At, a.lost.At, a.lost.Mark, Unknown
+		return t, true
 	case err != nil:
 		t.End = Unknown
 		if a.noDir {

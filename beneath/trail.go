@@ -34,6 +34,12 @@ func followed(all []Passed) bool {
 	return slices.ContainsFunc(all, func(p Passed) bool { return !p.Dir })
 }
 
+// linkText is a link whose text is being worked through: so many bytes of text lie behind it.
+type linkText struct {
+	link Passed
+	tail int
+}
+
 // End says what is where a path ends.
 type End uint8
 

@@ -16,13 +16,13 @@ type walk struct {
 	missingOK bool // stop at the first missing component, for MkdirAll
 	read      bool // open the object for reading where that is possible at once
 
-	// text is what is still to be done of sent; ends holds, for each link text being worked through, how many bytes of
-	// text lie behind it. A component is the caller's own when no link text is left.
+	// text is what is still to be done of sent; within holds the links whose text is being worked through. A component is
+	// the caller's own when there is none.
 	sent, text string
-	ends       []int
+	within     []linkText
 	links      int
 	passed     []Passed // whatever the path was, once a link was followed or a ".." left something
-	lost       bool     // the link that was passed last cannot be followed
+	lost       *Passed  // a link that cannot be followed
 	stuck      End      // why the top of the stack cannot be gone through
 	slash      bool     // the final name is no directory, and a slash follows it
 
@@ -124,11 +124,8 @@ func (w *walk) run(root int, p string, follow bool) error {
 		return err
 	}
 	for range maxSteps {
-		if len(w.text) > maxPath {
-			break
-		}
-		for n := len(w.ends); n > 0 && len(w.text)-noise(w.text) <= w.ends[n-1]; n-- {
-			w.ends = w.ends[:n-1]
+		for n := len(w.within); n > 0 && len(w.text)-noise(w.text) <= w.within[n-1].tail; n-- {
+			w.within = w.within[:n-1]
 		}
 		var done bool
 		var err error
@@ -138,7 +135,7 @@ func (w *walk) run(root int, p string, follow bool) error {
 		case name == "..":
 			err = w.up(rest)
 		case len(name) > maxName:
-			err = refuse(rootbound.PathInvalid, "name_too_long", nil)
+			err = w.refuse("name_too_long")
 		case onlyNoise(rest):
 			done, err = w.final(name, rest, more, follow)
 		default:
@@ -148,7 +145,19 @@ func (w *walk) run(root int, p string, follow bool) error {
 			return err
 		}
 	}
-	return refuse(rootbound.PathInvalid, "too_long", nil)
+	for {
+		if err := w.refuse("too_long"); err != nil {
+			return err
+		}
+	}
+}
+
+// refuse says that the next name is one too many, of what is on top if that is a directory: else what it is comes first.
+func (w *walk) refuse(detail string) error {
+	if n := len(w.stack); n > 0 && !w.stack[n-1].settled {
+		return w.settle()
+	}
+	return refuse(rootbound.PathInvalid, detail, nil)
 }
 
 // up pops. At a root the caller's own ".." is refused; that of a link's text may lead to a member again.
@@ -158,25 +167,29 @@ func (w *walk) up(rest string) error {
 	case n > 0 && !w.stack[n-1].settled:
 		return w.settle() // "file/.." is no path, and ".." after a link is of where it leads
 	case n > 0:
-		at := Ref{w.root, string(w.path)}
-		l := w.pop()
-		unix.Close(l.fd)
+		if err := w.pass(Passed{Ref{w.root, string(w.path)}, w.stack[n-1].mark, true, w.links > 0}); err != nil {
+			w.stuck = Unknown
+			return err
+		}
+		unix.Close(w.pop().fd)
 		w.text = rest
-		return w.pass(Passed{at, l.mark, true, w.links > 0})
+		return nil
 	case w.unbounded:
 		w.text = rest
 		return nil
-	case len(w.ends) == 0:
+	case len(w.within) == 0:
 		return refuse(rootbound.OutsideRoot, "", nil)
 	}
-	tail := len(w.text) - w.ends[len(w.ends)-1]
+	in := w.within[len(w.within)-1]
+	w.lost = &in.link
+	tail := len(w.text) - in.tail
 	return w.jump(climbOut(w.set.members[w.root].root.path, w.text[:tail]), w.text[tail:])
 }
 
 // down goes into a directory, or what will turn out to be one.
 func (w *walk) down(name, rest string) (done bool, err error) {
 	if len(w.stack) >= maxDepth {
-		return true, refuse(rootbound.PathInvalid, "too_deep", nil)
+		return false, w.refuse("too_deep")
 	}
 	dir, _, _ := w.top()
 	fd, err := openAt(dir, name, asPath, 0)
@@ -280,59 +293,6 @@ func (w *walk) final(name, rest string, more, follow bool) (done bool, err error
 	unix.Close(fd)
 	return true, err
 }
-
-// splice puts the text of the link at a place in front of tail.
-func (w *walk) splice(link int, id ObjectID, at Ref, tail string) error {
-	_, _, mark := w.top()
-	if err := w.pass(Passed{at, mark, false, w.links > 0}); err != nil {
-		return err
-	}
-	w.lost = true
-	if w.links++; w.links > maxLinks {
-		return refuse(rootbound.PathUnresolvable, "links", nil)
-	}
-	if id.Dev != w.set.members[w.root].root.id.Dev {
-		// The links of kernel file systems lead where their text does not say.
-		magic, err := fsMagic(link)
-		if err != nil {
-			return fail(err)
-		}
-		if kernelFS(magic) {
-			return refuse(rootbound.PathUnresolvable, "magic_link", nil)
-		}
-	}
-	target, err := readLink(link, "")
-	if err != nil {
-		return fail(err)
-	}
-	w.ends = append(w.ends, len(tail))
-	if target[0] == '/' {
-		return w.jump(target, tail)
-	}
-	w.text, w.lost = target+tail, false
-	return nil
-}
-
-func (w *walk) pass(p Passed) (err error) {
-	if !w.unbounded {
-		w.passed, err = pass(w.passed, p)
-	}
-	return err
-}
-
-// jump goes on at a member that text names by itself; tail is what follows the link.
-func (w *walk) jump(text, tail string) error {
-	w.lost = true
-	ref, ok := w.set.Map(text)
-	if !ok {
-		return refuse(rootbound.OutsideRoot, "", nil)
-	}
-	w.text, w.lost = ref.Path+tail, false
-	return w.enter(ref.Root)
-}
-
-// byLink reports whether the name that was reached is the text of a link, not of the caller.
-func (w *walk) byLink() bool { return len(w.ends) > 0 }
 
 // look tells kind and identity of a component; the mount only where the policy asks for it, because it costs more.
 func (w *walk) look(fd int) (kind uint32, id ObjectID, err error) {
