@@ -54,11 +54,12 @@ func (t *Target) Commit(publish func() error) error {
 
 func (t *Target) lease(publish func() error) error {
 	var err error
-	if !t.pulse.Commit(func() { err = t.use.Commit(publish) }) {
+	head := t.head() // who is given up, and who answers for what was done
+	if !head.pulse.Commit(func() { err = t.use.Commit(publish) }) {
 		return t.Stale()
 	}
 	if err == nil {
-		t.committed = true
+		t.committed, head.committed = true, true
 	}
 	return err
 }

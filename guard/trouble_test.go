@@ -4,6 +4,8 @@ package guard_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,6 +69,30 @@ func TestAHangIsGivenUp(t *testing.T) {
 		if got, err := h.read("f"); err != nil || got != "old" {
 			t.Errorf("afterwards: %q, %v", got, err)
 		}
+	})
+}
+
+// TestAHungGroupCommitsNothingMore: when a group is given up so is each of its targets, whichever is asked to commit.
+func TestAHungGroupCommitsNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, guard.Options{FSTimeout: 100 * time.Millisecond, NoSlow: true}, nil, one(rootbound.ReadWrite))
+		hung, late := make(chan struct{}), make(chan error, 2)
+		err := h.g.DoAll(h.ctx(), rootbound.OpPropose, writes("a", "b"), func(_ context.Context, a *guard.Group) error {
+			<-hung
+			for _, t := range a.Targets() {
+				late <- t.Commit(func() error { return os.WriteFile(filepath.Join(h.dir, "p", t.Path()), nil, 0o644) })
+			}
+			return nil
+		})
+		refused(t, "a group whose work hangs", err, rootbound.IOError)
+		close(hung)
+		for range 2 {
+			if err := <-late; err == nil {
+				t.Error("an abandoned change was committed")
+			}
+		}
+		h.gone("p/a")
+		h.gone("p/b")
 	})
 }
 
