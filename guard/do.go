@@ -98,7 +98,7 @@ func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Contex
 		err = g.makeParents(ctx, t)
 	}
 	if err == nil {
-		err = work(alive{ctx, t}, t)
+		err = work(t.pulse.Alive(ctx), t)
 	}
 	if err == nil && !t.committed {
 		err = t.use.Stale() // a read commits here, when its result is handed over
@@ -106,18 +106,6 @@ func (g *Guard) perform(ctx context.Context, t *Target, work func(context.Contex
 	err = t.tellMade(t.settle(err))
 	t.complete(err)
 	return err
-}
-
-// alive is the context of a target's work: who looks whether to stop shows that it goes on. Work that reckons for long
-// must not be taken for a file system that does not answer.
-type alive struct {
-	context.Context
-	t *Target
-}
-
-func (a alive) Err() error {
-	a.t.touch()
-	return a.Context.Err()
 }
 
 // judgeLocked judges; changes of an entry are judged again under the entry's lock, because what was resolved before the

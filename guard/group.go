@@ -92,7 +92,7 @@ func (a *Group) perform(ctx context.Context, work func(context.Context, *Group) 
 	for _, t := range a.targets {
 		t.allowed.Store(true)
 	}
-	if err = work(alive{ctx, lead}, a); err == nil && !lead.committed {
+	if err = work(lead.pulse.Alive(ctx), a); err == nil && !lead.committed {
 		err = lead.use.Stale()
 	}
 	err = lead.settle(err)

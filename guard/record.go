@@ -1,11 +1,9 @@
 package guard
 
 import (
-	"errors"
 	"time"
 
 	"github.com/rootbound/rootbound"
-	"github.com/rootbound/rootbound/beneath"
 	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard/facts"
 	"github.com/rootbound/rootbound/guard/judge"
@@ -29,13 +27,14 @@ func (t *Target) record(err error) error {
 		r.Correlate = t.group
 	}
 	if s := t.snap; s != nil {
-		r.Authority.ID, r.Authority.Generation, r.Authority.Source = s.Authority, s.Generation, s.Source
-		r.Authority.State = "current"
+		a := &r.Authority
+		a.ID, a.Generation, a.Source = s.Authority, s.Generation, s.Source
+		a.State = "current"
 		if t.use.Stale() != nil {
-			r.Authority.State = "stale"
+			a.State = "stale"
 		}
-		r.Authority.Declared, r.Authority.ListChanged = s.Capability.Declared, s.Capability.ListChanged
-		r.Authority.RootsDigest, r.Authority.PolicyDigest = s.RootsDigest, s.PolicyDigest
+		a.Declared, a.ListChanged = s.Capability.Declared, s.Capability.ListChanged
+		a.RootsDigest, a.PolicyDigest = s.RootsDigest, s.PolicyDigest
 	}
 	if t.project != nil {
 		r.Project = t.project.ID
@@ -45,45 +44,13 @@ func (t *Target) record(err error) error {
 		}
 		r.Path = t.rel
 	}
-	r.Object, r.Parent, r.DestDir = nil, nil, nil
-	if t.obj != nil {
-		t.recObj = facts.Object(t.obj.Info(), t.obj.Crossed(), t.obj.FS())
-		r.Object = &t.recObj
-		if r.Canonical == "" {
-			r.Canonical = facts.Canonical(t.obj.Linked())
-		}
-	} else if t.src.ID != (beneath.ObjectID{}) {
-		t.recObj = facts.Object(t.src, false, "")
-		r.Object = &t.recObj
-	}
-	if t.entry != nil {
-		t.recParent = facts.Parent(t.entry)
-		r.Parent = &t.recParent
-		if r.Canonical == "" {
-			r.Canonical = facts.Canonical(t.entry.Linked())
-		}
-	}
-	if t.dest != nil {
-		t.recDest = facts.Parent(t.dest)
-		r.DestDir = &t.recDest
-	}
+	r.Reached(t.obj, t.src, t.entry, t.dest)
 	if t.destProject != nil { // known where its parents are still missing too
 		r.Dest, r.DestRoot = t.destRel, t.destProject.ID
 	}
-	r.Decision, r.Reason, r.Detail, r.Rules = decision.Verdict(err), "", "", t.j.Rules
-	if err != nil {
-		if r.Canonical == "" {
-			r.Canonical = "refused"
-		}
-		var e *rootbound.Error
-		if errors.As(err, &e) {
-			r.Reason, r.Detail = e.Reason, decision.Facts(e.Detail)
-		} else {
-			r.Reason = rootbound.InternalError
-		}
-	}
+	r.Judged(t.j.Rules, err)
 	mutation := err == nil && t.req.Op.Mutates()
-	if werr := t.g.opt.Sink.Decided(r, mutation); werr != nil && mutation {
+	if werr := t.g.opt.Sink.Decided(&r.Record, mutation); werr != nil && mutation {
 		return &rootbound.Error{Reason: rootbound.AuditUnavailable, Retryable: true, Err: werr}
 	}
 	return nil
@@ -95,15 +62,12 @@ func (t *Target) complete(err error) {
 		return
 	}
 	t.completed = true
-	r := t.rec
+	r := t.rec.Record
 	r.Phase, r.Time = decision.Completed, time.Now()
-	o := &decision.Outcome{OK: err == nil, Bytes: t.bytes, Duration: time.Since(t.start), Stopped: t.stopped}
+	o := facts.Outcome(err, t.start)
+	o.Bytes, o.Stopped = t.bytes, t.stopped
 	if n := t.tally; n != (judge.Tally{}) {
 		o.Counts = map[string]int64{"entries": n.Entries, "hidden": n.Hidden, "skipped": n.Skipped}
-	}
-	var e *rootbound.Error
-	if errors.As(err, &e) {
-		o.Reason, o.Detail, o.Errno = e.Reason, decision.Facts(e.Detail), facts.Errno(e.Err)
 	}
 	r.Outcome = o
 	t.g.opt.Sink.Completed(&r)

@@ -9,7 +9,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/beneath"
-	"github.com/rootbound/rootbound/decision"
+	"github.com/rootbound/rootbound/guard/facts"
 	"github.com/rootbound/rootbound/guard/hang"
 	"github.com/rootbound/rootbound/guard/judge"
 	"github.com/rootbound/rootbound/guard/spelling"
@@ -63,11 +63,10 @@ type Target struct {
 	tally   judge.Tally
 	stopped string
 
-	rec                        decision.Record
-	recObj, recParent, recDest decision.Object
-	completed, committed       bool
-	allowed, recorded          atomic.Bool
-	pulse                      hang.Pulse
+	rec                  facts.Sheet
+	completed, committed bool
+	allowed, recorded    atomic.Bool
+	pulse                hang.Pulse
 }
 
 // touch tells the watch that the file system answered.

@@ -1,4 +1,5 @@
-// Package facts puts objects and errors into the words of a record (contract §7). Pure functions.
+// Package facts puts what a request reached and what came of it into the words of a record (contract §7). It asks nothing of
+// the file system and writes nothing.
 package facts
 
 import (
@@ -11,21 +12,19 @@ import (
 	"github.com/rootbound/rootbound/decision"
 )
 
-// Canonical tells whether links were followed on the way.
-func Canonical(linked bool) string {
+func canonical(linked bool) string {
 	if linked {
 		return "links"
 	}
 	return "exact"
 }
 
-// Object describes an object; fsName may be empty.
-func Object(i beneath.Info, crossed bool, fsName string) decision.Object {
+func object(i beneath.Info, crossed bool, fsName string) decision.Object {
 	return decision.Object{Dev: i.ID.Dev, Ino: i.ID.Ino, Mount: i.ID.Mount, Type: typeName(i.Mode), FS: fsName, Links: i.Links, Crossed: crossed}
 }
 
-// Parent describes the directory of an entry.
-func Parent(e *beneath.Entry) decision.Object {
+// parent is the directory of an entry.
+func parent(e *beneath.Entry) decision.Object {
 	k := e.Key()
 	return decision.Object{Dev: k.Dir.Dev, Ino: k.Dir.Ino, Mount: k.Dir.Mount, Type: "directory", Crossed: e.Crossed()}
 }

@@ -34,6 +34,20 @@ func (p *Pulse) Touch() {
 	}
 }
 
+// Alive is ctx for the work of the operation: who looks whether to stop shows that it goes on. Work that reckons for long must
+// not be taken for a file system that does not answer.
+func (p *Pulse) Alive(ctx context.Context) context.Context { return alive{ctx, p} }
+
+type alive struct {
+	context.Context
+	p *Pulse
+}
+
+func (a alive) Err() error {
+	a.p.Touch()
+	return a.Context.Err()
+}
+
 // Wait brackets a wait for another caller: it runs out of no time.
 func (p *Pulse) Wait(f func()) {
 	p.stage.CompareAndSwap(working, waiting)
