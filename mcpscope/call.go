@@ -44,7 +44,7 @@ func (c *call) serve(ctx context.Context) (mcp.Result, error) {
 	case pass:
 		res, err := c.pass(ctx)
 		if err == nil && c.method == "initialize" {
-			s.initialized(c.req, principal)
+			s.initialized(ctx, c.req, principal)
 		}
 		return res, err
 	case changed:

@@ -61,6 +61,9 @@ type Options struct {
 	// subject is refused, since the SDK would let any other token use its session.
 	Principal func(mcp.Request) (string, error)
 
+	Sessions    int // legacy sessions over HTTP of one principal: 100; one more is refused by Scope.Sessions
+	AllSessions int // of all principals: 1,000
+
 	Need    func(method, name string) Need // default: Scoped for all
 	Mutates func(method, name string) bool // may change something, so roots must be fresh; default: each tools/call
 
@@ -113,6 +116,7 @@ type Scope struct {
 	sessions map[*mcp.ServerSession]*party
 	named    map[string][]*party // these by Origin.Session: a server that chooses the ids may give one twice
 	subjects map[string]*party   // by principal
+	places   places
 	calls    map[mcp.Request]*call
 	rules    []rule
 	watchers sync.WaitGroup // one goroutine a legacy session, waits for its end
@@ -131,6 +135,12 @@ func New(c *authority.Ceiling, o Options) *Scope {
 	}
 	if o.Principal == nil {
 		o.Principal = subject
+	}
+	if o.Sessions <= 0 {
+		o.Sessions = 100
+	}
+	if o.AllSessions <= 0 {
+		o.AllSessions = 1000
 	}
 	if o.Need == nil {
 		o.Need = func(string, string) Need { return Scoped }

@@ -24,6 +24,7 @@ type party struct {
 	auth      *authority.Authority
 	end       context.Context // ends what runs when the party is closed
 	finish    context.CancelFunc
+	gone      chan struct{} // of a session: closed when nothing of it is left here
 
 	running int       // under Scope.mu
 	used    time.Time // under Scope.mu: when the last call ended
@@ -78,12 +79,20 @@ func (s *Scope) legacyLocked(ss *mcp.ServerSession, principal string) *party {
 	p := s.newPartyLocked(ss, principal)
 	name := p.origin.Session
 	s.sessions[ss], s.named[name] = p, append(s.named[name], p)
+	if ss.ID() != "" {
+		s.places.hold(principal)
+	}
+	p.gone = make(chan struct{})
 	s.watchers.Go(func() { // ends with the session
+		defer close(p.gone)
 		_ = ss.Wait()
 		p.close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.sessions, ss)
+		if ss.ID() != "" {
+			s.places.free(principal)
+		}
 		if s.named[name] = slices.DeleteFunc(s.named[name], func(q *party) bool { return q == p }); len(s.named[name]) == 0 {
 			delete(s.named, name)
 		}

@@ -82,11 +82,14 @@ func (s *Scope) Invalidate(why rootbound.Reason) {
 
 // CloseSession cancels what runs in a legacy session and ends its authority: the SDK waits for handlers without
 // cancelling them when a session is deleted over HTTP, so call this first. It asks nobody whose the id is: Sessions does.
-func (s *Scope) CloseSession(id string) {
+func (s *Scope) CloseSession(id string) { s.closeSession(id) }
+
+func (s *Scope) closeSession(id string) []*party {
 	s.mu.Lock()
 	parties := slices.Clone(s.named[id])
 	s.mu.Unlock()
 	for _, p := range parties {
 		p.close()
 	}
+	return parties
 }
