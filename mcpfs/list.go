@@ -104,7 +104,7 @@ func (f *files) allowed(ctx context.Context, c call) (*wire.Reply, error) {
 			at++
 		}
 		if at == len(page) {
-			c.Fail("names no directory that is approved now; leave it out to begin with the first page", "cursor")
+			c.Fail("the cursor names no directory that is approved now; leave it out to begin with the first page", "")
 			return nil, c.Err()
 		}
 		page = page[at+1:]

@@ -29,7 +29,7 @@ func (f *files) propose(ctx context.Context, c call) (*wire.Reply, error) {
 			Edit: text.Edit{Old: e.Text("oldText", true), New: e.Text("newText", true), All: e.Truth("replaceAll")}})
 	}
 	if c.Err() == nil && (r.Diff == "") == (len(r.Edits) == 0) {
-		c.Fail("give edits or diff, one of the two", "edits")
+		c.Fail("give either edits or diff", "")
 	}
 	if c.Err() != nil {
 		return nil, c.Err()

@@ -51,7 +51,7 @@ func (f *files) pageOf(c call, all []granted) (page []granted, next string) {
 		}
 	}
 	if after != "" && from == 0 {
-		c.Fail("names no project that is approved now; leave it out to begin with the first page", "cursor")
+		c.Fail("the cursor names no project that is approved now; leave it out to begin with the first page", "")
 		return nil, ""
 	}
 	page = all[from:]

@@ -24,6 +24,8 @@ func advice(e *rootbound.Error, tools Tools) string {
 	case rootbound.NotFound:
 		if runtime.GOOS != "windows" && strings.Contains(e.Path, `\`) {
 			classic = `Write / between names, if \ was meant so; else list the directory above it to see what exists.`
+		} else if e.Op == rootbound.OpRead || e.Op == rootbound.OpStat { // or who lists it and sees the name asks again
+			classic = "List the directory above it to see what exists; a link that leads nowhere is listed too."
 		}
 	case rootbound.Exists:
 		switch e.Op {

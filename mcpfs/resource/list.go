@@ -11,6 +11,13 @@ import (
 	"github.com/rootbound/rootbound/mcpscope"
 )
 
+// metaScope is the key in _meta of a list that names no root because none is known to be approved, and nothingHeld what it says.
+const (
+	metaScope   = "rootbound/scope"
+	nothingHeld = "No root is in force for this request: the client is asked for its roots by tools/call and resources/read only, and in 2026-07-28 for that one request. " +
+		"The tool list_projects says what is approved, a project or parts of it, and rootbound://PROJECT/PART reads that; scope_status says why."
+)
+
 // cursorMark begins our cursors among those of the server's other resources.
 const cursorMark = "rb."
 
@@ -29,7 +36,8 @@ func (r *resources) list(ctx context.Context, method string, req *mcp.ListResour
 		}
 		return res, nil
 	}
-	page, more, err := r.page(roots(r.inForce(ctx, req)), after)
+	st := r.inForce(ctx, req)
+	page, more, err := r.page(roots(st), after)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +54,12 @@ func (r *resources) list(ctx context.Context, method string, req *mcp.ListResour
 		l.Resources, l.NextCursor = page, cursorMark+more // the others come behind our last page
 	} else {
 		l.Resources = append(page, l.Resources...)
+	}
+	if !st.Held {
+		if l.Meta == nil {
+			l.Meta = mcp.Meta{}
+		}
+		l.Meta[metaScope] = nothingHeld
 	}
 	return l, nil
 }

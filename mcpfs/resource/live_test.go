@@ -152,6 +152,17 @@ func (l *live) list() (uris []string) {
 	}
 }
 
+// told reports whether the list of resources says that no root is in force.
+func (l *live) told() bool {
+	l.t.Helper()
+	res, err := l.session.ListResources(l.t.Context(), nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	said, _ := res.Meta["rootbound/scope"].(string)
+	return strings.Contains(said, "list_projects")
+}
+
 // complete completes a variable of the template; project is what the client has filled in before.
 func (l *live) complete(variable, value, project string) mcp.CompletionResultDetails {
 	l.t.Helper()

@@ -303,6 +303,9 @@ func TestRootsNarrowResources(t *testing.T) {
 		if got := l.list(); got != nil {
 			t.Errorf("%s: listed before any roots: %q", revision, got)
 		}
+		if !l.told() {
+			t.Errorf("%s: the list is empty without a word", revision)
+		}
 		l.read("rootbound://p/src/a%20b/f")
 		l.read("rootbound://p/doc/f")
 		for _, uri := range []string{"rootbound://p/f", "rootbound://p/", "rootbound://p/src", "rootbound://q/f", "rootbound://q/"} {
@@ -314,6 +317,9 @@ func TestRootsNarrowResources(t *testing.T) {
 		}
 		if got := l.list(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", revision, got)
+		}
+		if l.told() != (revision == modern) {
+			t.Errorf("%s: what the list says of the scope does not fit it", revision)
 		}
 		if revision == modern {
 			continue

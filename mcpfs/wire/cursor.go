@@ -47,7 +47,7 @@ func (c Cursors) Place(cursor string) (place string, ok bool) {
 func (a *Arguments) Cursor(c Cursors) string {
 	place, ok := c.Place(a.Text("cursor", false))
 	if !ok {
-		a.Fail(rootbound.NoCursor, "cursor")
+		a.Fail(rootbound.NoCursor, "")
 	}
 	return place
 }
