@@ -89,10 +89,11 @@ func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool,
 	if err != nil {
 		return setting.Failed("%s", setting.Text(err))
 	}
+	all := s.Named() // the form of the tools depends on it
 	if tool == "help" {
-		return toolHelp(w.Out, tools.Tools, pairs)
+		return toolHelp(w.Out, tools.Tools, pairs, all)
 	}
-	args, err := arguments(tools.Tools, tool, pairs)
+	args, err := arguments(tools.Tools, tool, pairs, all)
 	if err != nil {
 		return err
 	}
@@ -119,10 +120,10 @@ func call(ctx context.Context, s *setting.Settings, w setting.World, whole bool,
 }
 
 // arguments reads KEY=VALUE by the tool's schema: text stays text, everything else is JSON where it parses.
-func arguments(tools []*mcp.Tool, tool string, pairs []string) (map[string]any, error) {
+func arguments(tools []*mcp.Tool, tool string, pairs []string, granted string) (map[string]any, error) {
 	at := slices.IndexFunc(tools, func(t *mcp.Tool) bool { return t.Name == tool })
 	if at < 0 {
-		return nil, noTool(tool)
+		return nil, noTool(tool, granted)
 	}
 	var props map[string]any
 	if s, ok := tools[at].InputSchema.(map[string]any); ok {

@@ -26,7 +26,7 @@ type parameter struct {
 }
 
 // toolHelp lists the tools, or what one tool takes.
-func toolHelp(out io.Writer, tools []*mcp.Tool, names []string) error {
+func toolHelp(out io.Writer, tools []*mcp.Tool, names []string, granted string) error {
 	if len(names) == 0 {
 		common := commonWords(tools)
 		for _, t := range tools {
@@ -40,7 +40,7 @@ func toolHelp(out io.Writer, tools []*mcp.Tool, names []string) error {
 	for _, name := range names {
 		i := slices.IndexFunc(tools, func(t *mcp.Tool) bool { return t.Name == name })
 		if i < 0 {
-			return noTool(name)
+			return noTool(name, granted)
 		}
 		if err := describe(out, tools[i]); err != nil {
 			return err
@@ -93,8 +93,9 @@ func exampleOf(t *mcp.Tool) string {
 	return "write " + text
 }
 
-func noTool(name string) error {
-	return setting.Misused("no tool %s; \"rootbound call --dir . help\" lists them", rootbound.Quote(name))
+// noTool shows how to list the tools there are; granted are the flags of this call that say what is.
+func noTool(name, granted string) error {
+	return setting.Misused("no tool %s; what there is is listed by: rootbound call%s help", rootbound.Quote(name), granted)
 }
 
 // describe prints a tool with its arguments, those it cannot do without first.

@@ -47,6 +47,9 @@ something is wrong or stdin is a terminal.
 			if len(s.Projects) == 0 && (s.StrictStart || w.Terminal()) {
 				return s.NothingGranted()
 			}
+			if s.File != "" && s.Granting() != nil { // a file that was emptied is not what the operator means by it
+				w.Say("Warning: no project of " + rootbound.Clean(s.File) + " is in force: " + s.Instead())
+			}
 			return serveStdio(c.Context(), s, w, banner)
 		},
 	}

@@ -181,8 +181,8 @@ func TestBadFlagsAndVariables(t *testing.T) {
 		{Input{ReadOnly: true, AllowDelete: true}, `--read-only: contradicts --allow-delete`},
 		{Input{File: "/no/such/file.yaml"}, `/no/such/file.yaml: cannot be read: no such file or directory`},
 		{Input{File: "/"}, `/: cannot be read: not a regular file`},
-		{Input{Dirs: []string{""}, Cwd: "/"}, `argument: is empty and names no directory`},
-		{Input{Dirs: []string{"/tmp", ""}, Cwd: "/"}, `argument: is empty and names no directory`},
+		{Input{Dirs: []string{""}, Cwd: "/"}, `argument: "" names no directory`},
+		{Input{Dirs: []string{"/tmp", ""}, Cwd: "/"}, `argument: "" names no directory`},
 		{Input{Dirs: []string{"/"}, Flags: map[string]string{"roots": "client"}}, `--roots: client means`},
 	} {
 		if c.in.Getenv == nil {

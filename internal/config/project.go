@@ -177,7 +177,7 @@ func (l *loader) directories() error {
 	usable := 0
 	for _, a := range arguments {
 		if a.dir == "" { // an unset variable of a script; never the working directory in its place
-			return &Problem{File: a.from, Text: "is empty and names no directory"}
+			return &Problem{File: a.from, Text: `"" names no directory`}
 		}
 		dir := l.absolute(a.dir, l.in.Cwd)
 		if !filepath.IsAbs(dir) {

@@ -13,6 +13,14 @@ func (s *Settings) NothingGranted() error {
 	return Misused("no directory is granted. Name the directories to serve as arguments (rootbound serve DIR…), with --allowed-dirs or with --config; rootbound init DIR writes such a file")
 }
 
+// Instead is what is served where no project is in force.
+func (s *Settings) Instead() string {
+	if s.Roots.Mode == "client" {
+		return "what the client declares as its roots is served, and nothing else. Say roots: client if that is meant"
+	}
+	return "nothing is served"
+}
+
 // Granting refuses settings under which a start could serve nothing. That the client alone names the directories counts if
 // somebody said so: it is never what an empty file, or one that lost its projects, comes to in a check.
 func (s *Settings) Granting() error {

@@ -68,7 +68,7 @@ func Parse(source []byte, p *Problems) *Node {
 		var e yaml.Error
 		if errors.As(err, &e) {
 			text := e.GetMessage()
-			if strings.Contains(text, "'\t'") {
+			if strings.Contains(text, "'\t'") || strings.Contains(text, "tab character") {
 				text = "a tab where YAML wants blanks"
 			}
 			p.At(placeOf(e.GetToken()), "%s", text)
