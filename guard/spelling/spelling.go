@@ -39,7 +39,7 @@ func check(p string, decoded bool) *rootbound.Error {
 	if first, _, more := strings.Cut(p, "/"); more && len(first) > 1 && first[0] == '~' && userName(first[1:]) {
 		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "~name is not expanded", Next: "Send the path without ~name, relative to the project."}
 	}
-	if len(p) >= 5 && strings.EqualFold(p[:5], "file:") {
+	if scheme, _, ok := strings.Cut(p, ":"); ok && strings.EqualFold(scheme, "file") || strings.HasPrefix(p, "rootbound://") {
 		return &rootbound.Error{Reason: rootbound.PathInvalid, Detail: "a URI", Next: "Send a path, not a URI."}
 	}
 	for rest, depth, steps := strings.TrimLeft(p, "/"), 0, 0; rest != ""; steps++ {

@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 		strings.Repeat("n", 255): "",
 		"..":                     rootbound.OutsideRoot, "a/../..": rootbound.OutsideRoot, "/..": rootbound.OutsideRoot, "a/../../b": rootbound.OutsideRoot,
 		"%2e%2e": rootbound.PathEncodedTraversal, "a/%2E./b": rootbound.PathEncodedTraversal, "..%2fx": rootbound.PathEncodedTraversal, "x%00": rootbound.PathEncodedTraversal,
-		"a\x00": rootbound.PathInvalid, "~": rootbound.PathInvalid, "~/x": rootbound.PathInvalid, "~root/x": rootbound.PathInvalid, "file:///x": rootbound.PathInvalid, "FiLe:x": rootbound.PathInvalid,
+		"a\x00": rootbound.PathInvalid, "~": rootbound.PathInvalid, "~/x": rootbound.PathInvalid, "~root/x": rootbound.PathInvalid, "file:///x": rootbound.PathInvalid, "rootbound://p/x": rootbound.PathInvalid, "FiLe:x": rootbound.PathInvalid,
 		strings.Repeat("n", 256): rootbound.PathInvalid, strings.Repeat("a/", 1<<17): rootbound.PathInvalid, `c:\x`: rootbound.PathInvalid,
 	} {
 		got := rootbound.Reason("")

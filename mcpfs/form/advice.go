@@ -37,10 +37,12 @@ func advice(e *rootbound.Error, tools Tools) string {
 	case rootbound.PathAmbiguous, rootbound.RootRequired:
 		classic, project = "Name the project in the argument root, or send an absolute path.", "Name the project in project_id."
 	case rootbound.ProjectUnknown:
-		classic, project = "Send as root an id that list_allowed_directories shows.",
-			"Send as project_id an id that list_projects shows."
+		classic, project = "Send as root an id that list_projects shows.", "Send as project_id an id that list_projects shows."
 	case rootbound.ParentMissing:
 		classic = "Create that directory first with create_directory."
+		if e.Op != rootbound.OpEdit && e.Op != rootbound.OpMkdir && e.Op != rootbound.OpPropose { // these lack the argument
+			classic = "Create that directory first with create_directory, or set create_parents."
+		}
 	case rootbound.VersionPartial:
 		classic = "Read the whole file first, or use edit_file."
 	case rootbound.EditNoMatch:
@@ -49,6 +51,11 @@ func advice(e *rootbound.Error, tools Tools) string {
 		classic = "Send a longer oldText that occurs once, or set replaceAll."
 	case rootbound.NotText:
 		classic = "Use read_media_file for its bytes."
+	case rootbound.NotADirectory:
+		classic = "Use the path of a directory, or read_text_file for what a file holds."
+		if e.Op != rootbound.OpList && e.Op != rootbound.OpTree && e.Op != rootbound.OpSearch { // it asked for a file
+			classic = "Use a path on which every name but the last is that of a directory."
+		}
 	case rootbound.IsADirectory:
 		classic = "Use the path of a file, or list_directory for what it holds."
 	}
