@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -365,4 +366,38 @@ func TestSearchWidens(t *testing.T) {
 			t.Errorf("it began %d times and ended %d", b, e)
 		}
 	})
+}
+
+// TestLargeAnswersWiden: an answer that is large is made, encoded and written beside other calls; once it is there, nothing
+// stays wide. A small one asks for nothing.
+func TestLargeAnswersWiden(t *testing.T) {
+	var began, on atomic.Int32
+	none := make(chan struct{}, 100)
+	l := start(t, serve.Options{Projects: []rootbound.Project{project(t, "p", rootbound.ReadOnly)}, Widen: func() func() {
+		began.Add(1)
+		on.Add(1)
+		return func() {
+			if on.Add(-1) == 0 {
+				none <- struct{}{}
+			}
+		}
+	}}, clientOptions{})
+	l.file("small/f", "")
+	for n := range 5000 { // in one directory: the walk has no use for another processor
+		l.file(fmt.Sprintf("d/%s%d", strings.Repeat("x", 80), n), "")
+	}
+	if l.ok("directory_tree", args{"path": "small"}); began.Load() != 0 {
+		t.Errorf("for a small answer it was asked %d times", began.Load())
+	}
+	text, _ := l.ok("directory_tree", args{"path": "d"})
+	if len(text) < 300_000 {
+		t.Fatalf("%d bytes", len(text))
+	}
+	for began.Load() < 3 || on.Load() != 0 { // until its nodes are text, until its text is JSON, until it is written
+		select {
+		case <-none:
+		case <-time.After(time.Minute):
+			t.Fatalf("it was asked %d times, and %d have not ended", began.Load(), on.Load())
+		}
+	}
 }

@@ -39,8 +39,8 @@ type Options struct {
 	Desk   *patch.Desk  // gives out and takes back plans; nil: one of this process, which shows no person anything
 	Cache  *cache.Cache // of what reads found out; its Drop is to be told of what has ended. nil: nothing is kept
 
-	// Widen is called before a search that works side by side, and what it returns once after it: a process that keeps to few
-	// processors may give it more. nil: nobody is told. Called concurrently.
+	// Widen is called before a search that works side by side and before a large answer is made, and what it returns once after
+	// it: a process that keeps to few processors may give it more. nil: nobody is told. Called concurrently.
 	Widen func() (narrow func())
 
 	// Projects are the ids a request may send as project_id, for the enum that tools/list shows in the project form; nil: no
@@ -151,8 +151,20 @@ func (f *files) handler(t *form.Tool) mcp.ToolHandler {
 		if err != nil {
 			return wire.Refuse(Advise(c.named(f.recorded(ctx, c, err)), f.tools), t.Media), nil
 		}
+		defer f.beside(len(r.Text))()
 		return r.Result()
 	}
+}
+
+// wideFrom is from how many bytes on an answer is made beside other calls.
+const wideFrom = 256 << 10
+
+// beside has Widen called for work on an answer of so many bytes. done must be called.
+func (f *files) beside(bytes int) (done func()) {
+	if f.widen == nil || bytes < wideFrom {
+		return func() {}
+	}
+	return f.widen()
 }
 
 // named repeats the name that stands for no project, as it was sent: the same for one that is unknown and for one that is

@@ -59,6 +59,8 @@ func (f *files) tree(ctx context.Context, c call) (*wire.Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	const line = 64 // bytes, about
+	defer f.beside(len(t.Nodes) * line)()
 	text, used := show.Tree(t.Nodes, c.limits.treeLen)
 	out := &wire.Reply{Text: text}
 	show.Skipped(out, r.Path, t.Skipped)

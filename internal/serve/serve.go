@@ -62,7 +62,7 @@ type Options struct {
 	// for each record's server identity. nil: nothing is.
 	Confine func(*authority.Ceiling) (string, error)
 
-	// Widen is told of searches that work side by side: see mcpfs.Options.
+	// Widen is told of searches that work side by side, see mcpfs.Options, and of large answers until they were written.
 	Widen func() (narrow func())
 
 	Transport string            // "stdio" (default) or "memory": for the record
@@ -185,7 +185,7 @@ func New(o Options) (*Service, error) {
 	s.hub.Add(s.mcp, g, s.scope)
 	s.mcp.AddReceivingMiddleware(undeclared)
 	// The valve comes before the scope, so that a call that waited works with what is in force when it begins.
-	s.mcp.AddReceivingMiddleware(s.valve.middleware, s.scope.Middleware())
+	s.mcp.AddReceivingMiddleware(s.valve.middleware, wide(o.Widen), s.scope.Middleware())
 	return s, nil
 }
 

@@ -19,6 +19,16 @@ func Result(res mcp.Result) mcp.Result {
 	return res
 }
 
+// Size is about half of the bytes that what Result wrapped is encoded in: those of its structured content. Else 0.
+func Size(res mcp.Result) int {
+	s, ok := res.(spliced)
+	if !ok {
+		return 0
+	}
+	structured, _ := s.StructuredContent.(json.RawMessage)
+	return len(structured)
+}
+
 // MarshalJSON is one pass of copying: everything but the contents is encoded by the SDK, whose unexported fields it knows.
 func (s spliced) MarshalJSON() ([]byte, error) {
 	slim := *s.CallToolResult
