@@ -97,9 +97,9 @@ func TestFilesReadAhead(t *testing.T) {
 // TestIgnoresReadAhead: what is asked before its turn takes nothing of what the patterns of an answer may take.
 func TestIgnoresReadAhead(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir+"/.gitignore", strings.Repeat("*a???????????????c\n", 3000)) // more for that name than one file may take
+	write(t, dir+"/.gitignore", strings.Repeat("*a???????????????c\n", 3000)+"A*\n") // more for the names of a than one file may take
 	for n := range 20 {
-		put(t, fmt.Sprintf("%s/d%02d/f", dir, n), fmt.Sprintf("%s/%s%02d/f", dir, strings.Repeat("a", 200), n))
+		put(t, fmt.Sprintf("%s/A%d/f", dir, n%4), fmt.Sprintf("%s/d%02d/f", dir, n), fmt.Sprintf("%s/%s%02d/f", dir, strings.Repeat("a", 200), n))
 	}
 	o, said := open(t, dir, ""), 0
 	var want []any
@@ -111,6 +111,9 @@ func TestIgnoresReadAhead(t *testing.T) {
 		got := []any{find(t, readBy{o, t, readers, &said}, "**", Options{Limit: 1000, Ignores: x}), x.Unread()}
 		if x.Unread().Spent.Count == 0 {
 			t.Error("the patterns took no time")
+		}
+		if hits := fmt.Sprint(got[0]); strings.Contains(hits, "A") {
+			t.Errorf("%d readers: what is left out when its turn comes shows: %s", readers, hits)
 		}
 		if want == nil {
 			want = got
