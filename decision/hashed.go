@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/rootbound/rootbound"
 )
 
 // Hashed stands in front of next and replaces what could tell a path by a keyed HMAC ("audit.paths: hash"): paths as sent
@@ -33,7 +35,8 @@ func (h *hashed) hide(r *Record) *Record {
 	} {
 		*p = h.mac(*p)
 	}
-	for _, p := range []*string{&c.Detail, &c.Note, &c.Tool} {
+	c.Detail = h.detail(c.Reason, c.Detail)
+	for _, p := range []*string{&c.Note, &c.Tool} {
 		*p = h.word(*p)
 	}
 	if len(c.Rules) > 0 {
@@ -44,14 +47,14 @@ func (h *hashed) hide(r *Record) *Record {
 	}
 	if c.Outcome != nil {
 		o := *c.Outcome
-		o.Detail, o.Stopped = h.word(o.Detail), h.word(o.Stopped)
+		o.Detail, o.Stopped = h.detail(o.Reason, o.Detail), h.word(o.Stopped)
 		c.Outcome = &o
 	}
 	if len(c.Roots) > 0 {
 		c.Roots = slices.Clone(c.Roots)
 		for i := range c.Roots {
 			e := &c.Roots[i]
-			e.URI, e.Detail, e.Warn = h.mac(e.URI), h.word(e.Detail), h.word(e.Warn)
+			e.URI, e.Detail, e.Warn = h.mac(e.URI), h.detail(e.Reason, e.Detail), h.word(e.Warn)
 		}
 	}
 	return &c
@@ -65,6 +68,25 @@ func (h *hashed) mac(s string) string {
 	m := hmac.New(sha256.New, h.key)
 	m.Write([]byte(s))
 	return "hmac:" + hex.EncodeToString(m.Sum(nil)[:16])
+}
+
+// detail keeps our own words and hides all others: a name may look like a word, and where something is missing the detail is
+// its name, whatever that looks like.
+func (h *hashed) detail(r rootbound.Reason, s string) string {
+	named := r == rootbound.ParentMissing || r == rootbound.NotFound
+	if !named && (slices.Contains(ownWords(), s) || slices.Contains(rootbound.Reasons(), rootbound.Reason(s))) {
+		return s
+	}
+	return h.mac(s)
+}
+
+// ownWords are the details that hold no name. One that is not among them is hashed, which loses no more than its plain text.
+func ownWords() []string {
+	return []string{
+		"absolute", "allow_extensions", "authority", "changing", "dangling_link", "gone", "hardlinks", "into_itself", "kernel", "link", "links",
+		"magic_link", "missing", "mounts", "name_not_possible", "name_too_long", "names", "no_name", "no_scheme", "no_temporary_name", "not_empty",
+		"nul", "own_files", "released", "root", "same_object", "scheme", "too_deep", "too_long", "trailing_slash",
+	}
 }
 
 // word keeps words of our own and hides what may hold a name.

@@ -51,3 +51,33 @@ func TestHashedHidesPaths(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A name that looks like a word is none of ours, and what is missing is told by its name even where that is one of ours.
+func TestHashedHidesNamesThatLookLikeWords(t *testing.T) {
+	m := NewMemory(0)
+	s := Hashed(m, []byte("0123456789abcdef0123456789abcdef"))
+	for _, c := range []struct {
+		reason rootbound.Reason
+		detail string
+		shown  bool
+	}{
+		{rootbound.ParentMissing, "salaries", false},
+		{rootbound.ParentMissing, "missing", false},
+		{rootbound.NotFound, "own_files", false},
+		{rootbound.RuleDenied, "salaries", false},
+		{rootbound.RuleDenied, "own_files", true},
+		{rootbound.PathInvalid, "too_long", true},
+	} {
+		s.Event(&Record{
+			Phase: Completed, Reason: c.reason, Detail: c.detail, Outcome: &Outcome{Reason: c.reason, Detail: c.detail},
+			Roots: []Root{{Reason: c.reason, Detail: c.detail}},
+		})
+		all := m.Records()
+		got := all[len(all)-1]
+		for _, d := range []string{got.Detail, got.Outcome.Detail, got.Roots[0].Detail} {
+			if (d == c.detail) != c.shown || !c.shown && !strings.HasPrefix(d, "hmac:") {
+				t.Errorf("%s, %s: %s", c.reason, c.detail, d)
+			}
+		}
+	}
+}
