@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rootbound/rootbound/decision"
 	"github.com/rootbound/rootbound/guard"
 	"github.com/rootbound/rootbound/internal/serve"
 	"github.com/rootbound/rootbound/mcpfs"
@@ -37,7 +38,7 @@ func (p plot) build(t *testing.T, base string) {
 
 var past = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, c clientOptions) (*live, string) {
+func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, sink decision.Sink, c clientOptions) (*live, string) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	w.plots[i].build(t, base)
@@ -58,7 +59,7 @@ func (w *worlds) open(t *testing.T, i int, form mcpfs.Tools, c clientOptions) (*
 	for _, d := range w.roots {
 		c.roots = append(c.roots, uri(filepath.Join(base, d)))
 	}
-	l := start(t, serve.Options{Projects: projects, Tools: form, Own: func() []guard.Own { return own }, Limits: mcpfs.Limits{List: 3, Hits: 2}}, c)
+	l := start(t, serve.Options{Projects: projects, Tools: form, Sink: sink, Own: func() []guard.Own { return own }, Limits: mcpfs.Limits{List: 3, Hits: 2}}, c)
 	return l, base
 }
 
@@ -93,6 +94,7 @@ type pair struct {
 	revision string
 	live     [2]*live
 	base     [2]string
+	audit    [2]*audit
 }
 
 // each draws the worlds, opens them in the i-th way and hands them to f. salt tells the draws of one test from another's.
@@ -104,7 +106,8 @@ func (d draws) each(t *testing.T, salt uint64, way func(i int) (mcpfs.Tools, str
 			p := &pair{t: t, r: rand.New(rand.NewPCG(seed, salt)), form: form, revision: revision}
 			p.worlds = newWorlds(p.r)
 			for k := range p.live {
-				p.live[k], p.base[k] = p.open(t, k, form, clientOptions{revision: revision})
+				p.audit[k] = newAudit(t)
+				p.live[k], p.base[k] = p.open(t, k, form, p.audit[k].sink(), clientOptions{revision: revision})
 			}
 			f(p)
 			if t.Failed() {
@@ -133,6 +136,7 @@ func (p *pair) twice(what string, ask func(k int) (any, error), masked func(k in
 	var got [2]string
 	for k := range p.live {
 		v, err := ask(k)
+		p.audit[k].called()
 		got[k] = masked(k, v, err)
 		ok = err == nil
 	}

@@ -42,7 +42,7 @@ func drawResource(r *rand.Rand) string {
 // changes in hidden places is not told to those who subscribed, and ends no subscription.
 func TestResourcesOfWorldsThatDifferInWhatIsHidden(t *testing.T) {
 	d := drawing(4, 60)
-	calls, allowed, subscribed, changes := 0, 0, 0, 0
+	calls, allowed, records, subscribed, changes := 0, 0, 0, 0, 0
 	way := func(i int) (mcpfs.Tools, string) {
 		_, revision := everyWay(i * 2)
 		return mcpfs.Project, revision
@@ -97,6 +97,7 @@ func TestResourcesOfWorldsThatDifferInWhatIsHidden(t *testing.T) {
 				uris[uri] = true
 			}
 		}
+		records += w.recorded()
 		for _, at := range sortedKeys(w.plots[0]) {
 			if id, rel, _ := strings.Cut(at, "/"); r.IntN(3) == 0 && id != "out" {
 				uris[resource.Scheme+id+"/"+rel] = true
@@ -115,8 +116,8 @@ func TestResourcesOfWorldsThatDifferInWhatIsHidden(t *testing.T) {
 			changes += w.stir(t, r, subs[1], base[1])
 		}
 	})
-	t.Logf("%d calls, %d allowed, %d subscribed, %d hidden changes", calls, allowed, subscribed, changes)
-	if d.ordinary && (allowed < calls/10 || subscribed <= d.worlds || changes == 0) {
+	t.Logf("%d calls, %d allowed, %d records, %d subscribed, %d hidden changes", calls, allowed, records, subscribed, changes)
+	if d.ordinary && (allowed < calls/10 || records < calls/2 || subscribed <= d.worlds || changes == 0) {
 		t.Error("too little was met: the worlds are not what they were")
 	}
 }
