@@ -106,6 +106,6 @@ const (
 	maxName  = 255       // bytes of one component
 	maxLinks = 40        // as the kernel
 	maxSteps = 20_000
-	maxDepth = 2_048 // held descriptors
+	maxDepth = 2_048 // levels
 	maxAgain = 128   // retries of openat2 that raced with a rename anywhere, and of a reopened final name
 )

@@ -48,8 +48,8 @@ type tree struct {
 	ahead  *ahead                          // nil: no directory is read before its turn
 }
 
-// heldLevels bounds the descriptors of one Walk. Levels further up are closed and opened again by ".." from the held one
-// below, and only if that is the very same directory.
+// heldLevels bounds the descriptors of one Walk, and of one path that is resolved by its names. Levels further up are closed
+// and opened again by ".." from the held one below, and only if that is the very same directory.
 const heldLevels = 24
 
 // At is the reached path of the entry.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rootbound/rootbound"
 )
 
@@ -313,4 +315,53 @@ func TestMarks(t *testing.T) {
 			t.Errorf("moved: mark %d", o.Mark())
 		}
 	})
+}
+
+// TestDeepPathHoldsFewDescriptors: a path of many names leaves descriptors to others, and finds its way back up through what
+// it closed, which must be the same directory.
+func TestDeepPathHoldsFewDescriptors(t *testing.T) {
+	w := newWorld(t)
+	unix.Close(makeDeep(t, w.path("ws"), strings.TrimSuffix(repeat(2000, "e/"), "/")))
+	s := w.set(true)
+	before := openFDs(t)
+	for _, c := range []struct{ path, want string }{
+		{repeat(2000, "e/") + "none", strings.TrimSuffix(repeat(2000, "e/"), "/") + "/none"},
+		{repeat(2000, "e/") + repeat(1000, "../") + "none", strings.TrimSuffix(repeat(1000, "e/"), "/") + "/none"},
+		{repeat(40, "e/") + repeat(40, "../") + "d/f", "d/f"},
+	} {
+		r := walk{set: s}
+		must(t, r.run(0, c.path, true))
+		if got := r.reached(); got != c.want {
+			t.Errorf("reached %.100s, want %.100s", got, c.want)
+		}
+		if n := openFDs(t) - before; n > heldLevels+2 {
+			t.Errorf("%d descriptors for one path", n)
+		}
+		r.close()
+		if after := openFDs(t); after != before {
+			t.Errorf("%d descriptors, %d before", after, before)
+		}
+	}
+
+	r := walk{set: s}
+	defer r.close()
+	r.object, r.sent, r.text = -1, "", repeat(40, "e/")
+	must(t, r.enter(0))
+	for range 40 {
+		_, err := r.down("e", "")
+		must(t, err)
+	}
+	must(t, os.Rename(w.path("ws/"+repeat(15, "e/")+"e"), w.path("out/away")))
+	for range 40 {
+		if !r.stack[len(r.stack)-1].settled {
+			must(t, r.settle())
+		}
+		if err := r.up(""); err != nil {
+			if outcome(err) != "moved_out" || len(r.stack) != 16 {
+				t.Errorf("at level %d: %v", len(r.stack), err)
+			}
+			return
+		}
+	}
+	t.Error("it went up through what was moved")
 }

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// walk resolves one component at a time. Each directory on the way stays open, so ".." pops and is never asked of the
-// kernel; each link is read from the descriptor that was looked at. It decides wherever the kernel alone cannot: links
+// walk resolves one component at a time. The directories on the way stay open, so ".." pops; the kernel is asked for it only
+// where so many lie below that one was closed, and must then give that very directory. Each link is read from the descriptor that was looked at. It decides wherever the kernel alone cannot: links
 // out of a root and back, mounts, nested projects, long paths, no openat2(2).
 type walk struct {
 	set       *Set
@@ -42,7 +42,8 @@ type walk struct {
 // level is one component on the way. It is settled once it is known to be a directory; until something is opened in it,
 // it may be anything, and opening in it fails with ENOTDIR for all but directories.
 type level struct {
-	fd      int
+	fd      int // -1: closed, and was is who it is. The top is never closed
+	was     ObjectID
 	cut     int // length of path without it
 	settled bool
 	id      ObjectID // where marks or mounts ask for it
@@ -63,7 +64,9 @@ func (w *walk) close() {
 
 func (w *walk) unwind() {
 	for _, l := range w.stack {
-		unix.Close(l.fd)
+		if l.fd >= 0 {
+			unix.Close(l.fd)
+		}
 	}
 	w.stack, w.path = w.stack[:0], w.path[:0]
 }
@@ -171,6 +174,10 @@ func (w *walk) up(rest string) error {
 			w.stuck = Unknown
 			return err
 		}
+		if err := w.regain(); err != nil {
+			w.stuck = Unknown
+			return err
+		}
 		unix.Close(w.pop().fd)
 		w.text = rest
 		return nil
@@ -184,6 +191,40 @@ func (w *walk) up(rest string) error {
 	w.lost = &in.link
 	tail := len(w.text) - in.tail
 	return w.jump(climbOut(w.set.members[w.root].root.path, w.text[:tail]), w.text[tail:])
+}
+
+// spare closes the level that is one too many to be held: one path must not take the descriptors of all others.
+func (w *walk) spare() error {
+	n := len(w.stack) - heldLevels
+	if n < 1 || w.stack[n-1].fd < 0 {
+		return nil
+	}
+	l := &w.stack[n-1]
+	i, err := statFd(l.fd)
+	if err != nil {
+		return fail(err)
+	}
+	unix.Close(l.fd)
+	l.fd, l.was = -1, i.ID
+	return nil
+}
+
+// regain opens the level below the top again, which is about to be the top, by "..": moved_out if that is another by now.
+func (w *walk) regain() error {
+	n := len(w.stack) - 1
+	if n < 1 || w.stack[n-1].fd >= 0 {
+		return nil
+	}
+	fd, err := openAt(w.stack[n].fd, "..", asPath, 0)
+	if err != nil {
+		return fail(err)
+	}
+	if i, err := statFd(fd); err != nil || i.ID != w.stack[n-1].was {
+		unix.Close(fd)
+		return refuse(rootbound.MovedOut, "", err)
+	}
+	w.stack[n-1].fd = fd
+	return nil
 }
 
 // down goes into a directory, or what will turn out to be one.
@@ -213,6 +254,9 @@ func (w *walk) down(name, rest string) (done bool, err error) {
 	}
 	w.path = append(w.path, name...)
 	w.text = rest
+	if err := w.spare(); err != nil {
+		return true, err
+	}
 	if len(w.set.marks) > 0 || w.set.members[w.root].denyMounts {
 		return false, w.settle()
 	}
