@@ -80,7 +80,7 @@ func (e *Entry) RemoveTree(want ObjectID, gone func()) error {
 	}
 	defer e.dir.drop()
 	r := remover{gone: gone, reader: newReader(context.Background())}
-	return fail(r.entry(e.dir.fd, e.name, want))
+	return fail(r.entry(&emptied{fd: e.dir.fd}, e.name, want))
 }
 
 type remover struct {
@@ -88,8 +88,52 @@ type remover struct {
 	reader
 }
 
-func (r *remover) entry(dir int, name string, want ObjectID) error {
-	i, err := statAt(dir, name)
+// emptied is a directory whose entries are removed. Far above the one that is emptied now they are closed, and opened again by
+// ".." if that is the very same: a deep tree must not take the descriptors of all others.
+type emptied struct {
+	fd int // -1: closed
+	id ObjectID
+	up *emptied // nil: the tree is in it, and it is not ours to close
+}
+
+// spare closes what lies too far above.
+func (d *emptied) spare() {
+	for range heldLevels {
+		if d = d.up; d == nil {
+			return
+		}
+	}
+	if d.up != nil {
+		d.close()
+	}
+}
+
+// regain opens the directory that d is in again.
+func (d *emptied) regain() error {
+	if d.up.fd >= 0 {
+		return nil
+	}
+	fd, err := openAt(d.fd, "..", asRead, 0)
+	if err != nil {
+		return err
+	}
+	if now, err := statFd(fd); err != nil || now.ID != d.up.id {
+		unix.Close(fd)
+		return refuse(rootbound.VersionConflict, "", err)
+	}
+	d.up.fd = fd
+	return nil
+}
+
+func (d *emptied) close() {
+	if d.fd >= 0 {
+		unix.Close(d.fd)
+		d.fd = -1
+	}
+}
+
+func (r *remover) entry(dir *emptied, name string, want ObjectID) error {
+	i, err := statAt(dir.fd, name)
 	if err != nil {
 		return err
 	}
@@ -100,38 +144,40 @@ func (r *remover) entry(dir int, name string, want ObjectID) error {
 }
 
 // known removes what was found to be i.
-func (r *remover) known(dir int, name string, i Info) error {
+func (r *remover) known(dir *emptied, name string, i Info) error {
 	if i.Mode.IsDir() {
 		if err := r.empty(dir, name, i.ID); err != nil {
 			return err
 		}
 	}
-	err := unlink(dir, name, i)
+	err := unlink(dir.fd, name, i)
 	if err == nil && r.gone != nil {
 		r.gone()
 	}
 	return err
 }
 
-func (r *remover) empty(dir int, name string, want ObjectID) error {
-	fd, err := openAt(dir, name, asRead, 0)
+func (r *remover) empty(dir *emptied, name string, want ObjectID) error {
+	fd, err := openAt(dir.fd, name, asRead, 0)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	d := &emptied{fd, want, dir}
+	defer d.close()
 	if now, err := statFd(fd); err != nil || now.ID != want {
 		return refuse(rootbound.VersionConflict, "", err)
 	}
 	_ = unix.Fchmod(fd, 0o700) // it may have been given the bits of a directory nothing can be removed from
+	d.spare()
 	l := listing{fd: fd}
 	if _, err := r.read(&l, "", nil); err != nil {
 		return err
 	}
-	for _, d := range l.sorted {
-		name := l.nameOf(&d)
-		if d.kind != unix.DT_DIR && d.kind != unix.DT_UNKNOWN {
+	for _, entry := range l.sorted {
+		name := l.nameOf(&entry)
+		if entry.kind != unix.DT_DIR && entry.kind != unix.DT_UNKNOWN {
 			// unlink(2) takes nothing but this name: it removes no directory, follows no link, and a mount point is EBUSY
-			err := unix.Unlinkat(fd, name, 0)
+			err := unix.Unlinkat(d.fd, name, 0)
 			if err == nil && r.gone != nil {
 				r.gone()
 			}
@@ -142,18 +188,18 @@ func (r *remover) empty(dir int, name string, want ObjectID) error {
 				return err
 			}
 		}
-		i, err := statAt(fd, name)
+		i, err := statAt(d.fd, name)
 		if err == unix.ENOENT || err == nil && i.ID.Mount != want.Mount {
 			continue
 		}
 		if err == nil {
-			err = r.known(fd, name, i)
+			err = r.known(d, name, i)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return d.regain()
 }
 
 // Resemble gives the directory o what from has beside its entries: permission bits (never set-id or sticky), the owner

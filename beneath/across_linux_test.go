@@ -2,6 +2,7 @@ package beneath
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,47 @@ func TestResemble(t *testing.T) {
 	must(t, err)
 	if now.Mode != os.ModeDir|0o751 || now.UID != 1234 || now.GID != 1235 || !now.MTime.Equal(then) {
 		t.Errorf("%v %d:%d %v", now.Mode, now.UID, now.GID, now.MTime)
+	}
+}
+
+// TestDeepTreeHoldsFewDescriptors: a tree is judged as deep as a path may lead, and what is deeper is refused by its limit; one
+// that may go goes without a descriptor for each of its levels.
+func TestDeepTreeHoldsFewDescriptors(t *testing.T) {
+	w := newWorld(t)
+	const depth = 2100
+	unix.Close(makeDeep(t, w.path("ws"), "t/"+strings.TrimSuffix(repeat(depth, "e/"), "/")))
+	s := w.set(false)
+	o, err := s.Open(Ref{0, "t"}, Dir)
+	must(t, err)
+	defer o.Close()
+	entries, why := 0, []string{}
+	must(t, o.Walk(ctx(), func(*Node) (Step, error) { entries++; return Into, nil }, func(_ string, err error) { why = append(why, outcome(err)) }))
+	if entries != maxDepth-1 || !slices.Equal(why, []string{"limit_reached [too_deep]"}) {
+		t.Errorf("%d entries, %q", entries, why)
+	}
+	n, err := NewNotifier()
+	must(t, err)
+	defer n.Close()
+	err = n.AddTree(ctx(), o, func(WatchID, ObjectID, string, int) (bool, error) { return false, nil }, func(*Node) (Step, error) { return Into, nil }, nil)
+	if outcome(err) != "limit_reached [too_deep]" {
+		t.Error(err)
+	}
+
+	e, err := s.Entry(Ref{0, "t"}, false)
+	must(t, err)
+	defer e.Close()
+	aside, err := e.Beside()
+	must(t, err)
+	defer aside.Close()
+	must(t, e.Rename(aside, o.Info().ID, false))
+	before, most := openFDs(t), 0
+	gone := 0
+	must(t, aside.RemoveTree(o.Info().ID, func() {
+		if gone++; gone%100 == 1 {
+			most = max(most, openFDs(t)-before)
+		}
+	}))
+	if after := openFDs(t); gone != depth+1 || most > heldLevels+2 || after != before {
+		t.Errorf("%d gone, %d descriptors at once, %d of %d after", gone, most, after, before)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"runtime"
+	"strings"
 
 	"github.com/rootbound/rootbound"
 	"golang.org/x/sys/unix"
@@ -43,8 +44,9 @@ type tree struct {
 	path   []byte
 	levels []listing
 	count  int
+	named  bool                            // only down to where a path may lead
 	enter  func(fd int, id ObjectID) error // told of each directory before its entries are read
-	fatal  error                           // of enter: ends the walk
+	fatal  error                           // of enter, or because of named: ends a walk that has enter
 	ahead  *ahead                          // nil: no directory is read before its turn
 }
 
@@ -123,9 +125,10 @@ func (n *Node) Open() (*Object, error) {
 // Walk visits depth first in byte order of names, handles held, links never followed, mounts by the member's policy,
 // kernel file systems never entered. failed is told of what could not be read, by its path below o (nil: ignored); it never
 // ends the walk.
-// Bounded by ctx; an error of visit ends the walk and is returned.
+// Bounded by ctx, and by how many names a path may have: a directory below 2,048 others of its root is not gone into, which
+// is limit_reached (Detail "too_deep"). An error of visit ends the walk and is returned.
 func (o *Object) Walk(ctx context.Context, visit func(*Node) (Step, error), failed func(rel string, err error)) error {
-	return o.traverse(ctx, "", true, Course{Visit: visit, Failed: failed}, nil)
+	return o.traverseBy(&tree{ctx: ctx, course: Course{Visit: visit, Failed: failed}, named: true}, "", true)
 }
 
 // Tour is Walk for those who want to know of directories too.
@@ -246,6 +249,13 @@ func (t *tree) close() {
 // descend goes into the directory n.
 func (t *tree) descend(n *Node) error {
 	at := n.At() // t.levels may move
+	if t.named && strings.Count(at.Path, "/") >= maxDepth-1 {
+		err := &rootbound.Error{Reason: rootbound.LimitReached, Detail: "too_deep", Next: "Take parts of the tree that lie less deep."}
+		if t.enter != nil {
+			t.fatal = err
+		}
+		return err
+	}
 	e := t.ahead.take(n)
 	var l listing
 	if e != nil {

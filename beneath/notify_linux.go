@@ -145,12 +145,12 @@ func (n *Notifier) Mark() (WatchID, error) {
 // AddTree is Add for o and Object.Walk below it, in one: each directory that visit goes into is watched before its
 // entries are read, and entered is told of it: its last name ("" for o itself) and how many levels below o it is. So
 // whatever appears below o is visited, or told by Next, or both. If entered answers again, the watch was removed
-// meanwhile, and another is made. limit_reached, cancelled and generation_stale end the walk, from whatever they come;
+// meanwhile, and another is made. Deeper than Walk goes nothing could be told of: that is limit_reached. That, cancelled and generation_stale end the walk, from whatever they come;
 // other errors of entered only keep it out of that directory. What was added until then stays, and was told to entered.
 func (n *Notifier) AddTree(ctx context.Context, o *Object, entered func(id WatchID, dir ObjectID, name string, depth int) (again bool, err error),
 	visit func(*Node) (Step, error), failed func(rel string, err error)) error {
 	name := ""
-	t := &tree{ctx: ctx, course: Course{Failed: failed, Visit: func(node *Node) (Step, error) {
+	t := &tree{ctx: ctx, named: true, course: Course{Failed: failed, Visit: func(node *Node) (Step, error) {
 		step, err := visit(node)
 		name = node.name
 		return step, err
