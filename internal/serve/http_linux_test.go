@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/mcpscope"
 	"github.com/rootbound/rootbound/mcpscope/unread"
 )
@@ -78,6 +78,10 @@ func newBoundedSite(t *testing.T, o Options, b unread.Options) *site {
 		_ = c.(*net.TCPConn).SetWriteBuffer(4 << 10) // so that little is enough to be more than an unread stream takes
 		return ctx
 	}
+	h.Config.Protocols = new(http.Protocols)
+	h.Config.Protocols.SetHTTP1(true)
+	h.Config.Protocols.SetUnencryptedHTTP2(true)
+	s.bounds.Protect(h.Config)
 	h.Start()
 	s.url = h.URL
 	t.Cleanup(func() {
@@ -95,13 +99,7 @@ func newBoundedSite(t *testing.T, o Options, b unread.Options) *site {
 
 func (s *site) write(name, text string) {
 	s.t.Helper()
-	name = filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		s.t.Fatal(err)
-	}
+	rig.Write(s.t, filepath.Join(s.dir, name), text)
 }
 
 // take takes projects from a principal.
@@ -114,6 +112,7 @@ type visitor struct {
 	*site
 	user    string
 	session string // of the legacy era; empty: it speaks 2026-07-28
+	client  *http.Client
 
 	mu   sync.Mutex
 	id   int
@@ -123,7 +122,7 @@ type visitor struct {
 // visit begins a session, or in 2026-07-28 nothing.
 func (s *site) visit(user string, modern bool) *visitor {
 	s.t.Helper()
-	v := &visitor{site: s, user: user}
+	v := &visitor{site: s, user: user, client: http.DefaultClient}
 	if !modern {
 		v.session = "none yet"
 		res := v.do(context.Background(), "POST", "", `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, nil)
@@ -152,7 +151,7 @@ func (v *visitor) do(ctx context.Context, method, session, body string, more map
 			req.Header.Set(k, x)
 		}
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := v.client.Do(req)
 	if err != nil {
 		v.t.Errorf("%s of %s: %v", method, v.user, err)
 		return &http.Response{Header: http.Header{}, Body: http.NoBody}

@@ -59,27 +59,40 @@ func (v *visitor) mute(method, body string, more map[string]string) *mute {
 }
 
 // unheard subscribes to projects and does not read what is told.
-func (v *visitor) unheard(projects ...string) *mute {
+func (v *visitor) unheard(projects ...string) (m *mute) {
+	v.t.Helper()
+	v.unheardBy(func(method, body string, more map[string]string) { m = v.mute(method, body, more) }, projects...)
+	return m
+}
+
+func (v *visitor) unheardBy(send func(method, body string, more map[string]string), projects ...string) {
 	v.t.Helper()
 	if v.session != "" {
-		m := v.mute("GET", "", nil)
+		send("GET", "", nil)
 		for _, p := range projects {
 			v.agreed(func() string { return v.ask("resources/subscribe", `"uri":"rootbound://`+p+`/"`) }, `"result":{}`)
 		}
-		return m
+		return
 	}
-	return v.mute("POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["rootbound://`+
+	send("POST", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true,"resourceSubscriptions":["rootbound://`+
 		strings.Join(projects, `/","rootbound://`)+`/"]},`+metaOfToday+`}}`, map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"})
 }
 
 // unreadFile asks for a file of a project and does not read the answer.
-func (v *visitor) unreadFile(uri string) *mute {
+func (v *visitor) unreadFile(uri string) (m *mute) {
+	v.t.Helper()
+	v.unreadBy(func(method, body string, more map[string]string) { m = v.mute(method, body, more) }, uri)
+	return m
+}
+
+func (v *visitor) unreadBy(send func(method, body string, more map[string]string), uri string) {
 	v.t.Helper()
 	if v.session != "" {
 		v.id++
-		return v.mute("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":%q}}`, v.id, uri), nil)
+		send("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":%q}}`, v.id, uri), nil)
+		return
 	}
-	return v.mute("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q,%s}}`, uri, metaOfToday),
+	send("POST", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":%q,%s}}`, uri, metaOfToday),
 		map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "resources/read", "Mcp-Name": uri})
 }
 

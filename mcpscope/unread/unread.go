@@ -114,6 +114,21 @@ func (b *Bounds) Handler(next http.Handler) http.Handler {
 	})
 }
 
+// Protect sets on a server, before it serves, what is not set there: ReadHeaderTimeout, and how long a client of HTTP/2 may take
+// nothing of its connection, both to Stall. A stream of HTTP/2 that is given up ends when its client is told so; one that reads
+// nothing at all would keep all of its streams, with what waits in them.
+func (b *Bounds) Protect(h *http.Server) {
+	if h.ReadHeaderTimeout == 0 && h.ReadTimeout == 0 {
+		h.ReadHeaderTimeout = b.opt.Stall
+	}
+	if h.HTTP2 == nil {
+		h.HTTP2 = &http.HTTP2Config{}
+	}
+	if h.HTTP2.WriteByteTimeout == 0 {
+		h.HTTP2.WriteByteTimeout = b.opt.Stall
+	}
+}
+
 // Close hurries all that is written from now on. Call it before what waits for it: Scope.Close and Hub.Close.
 func (b *Bounds) Close() {
 	b.mu.Lock()

@@ -103,6 +103,22 @@ func await[T any](t *testing.T, c <-chan T) (x T) {
 	return x
 }
 
+// eventually waits for a state that there is no event of. is is called under b.mu.
+func (b *Bounds) eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		so := is()
+		b.mu.Unlock()
+		if so {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("it never came to this: " + what)
+		}
+	}
+}
+
 func byUser(r *http.Request) string { return r.Header.Get("X-User") }
 
 const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`
@@ -179,21 +195,13 @@ func TestWhoseTurnItIs(t *testing.T) {
 		s.next("first")
 		for i, name := range []string{"second", "third"} {
 			s.post("ann", name, call)
-			for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-				b.mu.Lock()
+			b.eventually(t, "it waits", func() bool {
 				c := b.clients["ann"]
-				n := len(c.waiting)
 				if pressed {
 					c.pressed = time.Now()
 				}
-				b.mu.Unlock()
-				if n == i+1 {
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("%d wait", n)
-				}
-			}
+				return len(c.waiting) == i+1
+			})
 		}
 		close(s.on)
 		order := []string{"second", "third"}
@@ -256,21 +264,9 @@ func TestRequestsAreReadWhileAnswersWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.next("unread")
-	until := func(what string, is func() bool) {
-		t.Helper()
-		for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("it never came to this: " + what)
-			}
-		}
-	}
-	until("it is written", func() bool { _, n := b.Waiting(); return n > 1<<20 })
+	b.eventually(t, "it is written", func() bool { return b.total > 1<<20 })
 	waits := s.post("ann", "call", call)
-	until("the call waits to begin", func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return len(b.clients["ann"].waiting) == 1
-	})
+	b.eventually(t, "the call waits to begin", func() bool { return len(b.clients["ann"].waiting) == 1 })
 	s.post("ann", "cancel", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	s.next("cancel")
 	c.Close()
@@ -312,32 +308,21 @@ func TestRequestsBegunTogetherAreBounded(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	held := func() (open int, reading int64) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if c := b.clients["ann"]; c != nil {
-			open, reading = c.open, c.reading
-		}
-		return open, reading
-	}
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		open, reading := held()
-		if open == many && reading == 5*size { // the last of them was let in with the room full, not beyond it
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d are open, and %d bytes are kept for them", open, reading)
-		}
-	}
+	b.eventually(t, "so many are open, and the last of them was let in with the room full, not beyond it", func() bool {
+		c := b.clients["ann"]
+		return c != nil && c.open == many && c.reading == 5*size
+	})
 	close(s.on)
 	for _, c := range all {
 		go func() { _, _ = io.WriteString(c, strings.Repeat(" ", size-1)) }()
 	}
 	for range many {
 		await(t, s.begun)
-		if _, reading := held(); reading > 5*size {
-			t.Errorf("%d bytes are held", reading)
+		b.mu.Lock()
+		if c := b.clients["ann"]; c != nil && c.reading > 5*size {
+			t.Errorf("%d bytes are held", c.reading)
 		}
+		b.mu.Unlock()
 	}
 }
 
