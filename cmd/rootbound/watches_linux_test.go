@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,13 +19,7 @@ func TestKernelLimitsAroundTheProgram(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "app")
 	write := func(name, text string) {
 		t.Helper()
-		name = filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		rig.Write(t, filepath.Join(dir, name), text)
 	}
 	write("a.txt", "hello\n")
 	for i := range 30 {

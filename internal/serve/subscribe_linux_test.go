@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rootbound/rootbound"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs"
 )
@@ -81,13 +82,7 @@ func TestSubscriptionsToFiles(t *testing.T) {
 			}
 			write := func(name, text string) {
 				t.Helper()
-				name = filepath.Join(dir, name)
-				if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				rig.Write(t, filepath.Join(dir, name), text)
 			}
 			for _, name := range []string{"app/f", "app/tree/x", "app/.env", "lib/l", "app/other"} {
 				write(name, "1")

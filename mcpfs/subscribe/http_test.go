@@ -182,7 +182,7 @@ func TestLegacySessionsOverHTTP(t *testing.T) {
 
 	c.RemoveRoots(w.uri("app"))
 	c.AddRoots(&mcp.Root{URI: w.uri("lib")})
-	w.eventually("the mark", func() bool { return w.suspended() == 1 })
+	w.when("the mark", func() bool { return w.suspended() == 1 })
 	w.read(one, "lib", "l.txt")
 	toOne.next("list")
 	w.watched("app/sub")

@@ -115,7 +115,7 @@ func TestG23SwitchingWorkspaceDropsCachesAndSubscriptions(t *testing.T) {
 		told.next(of("app", "a.txt"))
 
 		c.RemoveRoots(w.uri("app")) // the switch
-		w.eventually("the mark", func() bool { return w.suspended() == 1 })
+		w.when("the mark", func() bool { return w.suspended() == 1 })
 		w.say("app/a.txt", "", false) // of the old generation
 		w.say("lib/l.txt", "", false)
 		if err := cs.Ping(context.Background(), nil); err != nil {
@@ -128,7 +128,7 @@ func TestG23SwitchingWorkspaceDropsCachesAndSubscriptions(t *testing.T) {
 		told.next(of("lib", "l.txt")) // remembered and judged anew
 
 		c.AddRoots(&mcp.Root{URI: w.uri("app")}) // and back
-		w.eventually("the mark", func() bool { return w.suspended() == 1 })
+		w.when("the mark", func() bool { return w.suspended() == 1 })
 		w.read(cs, "app", "a.txt")
 		left("lib/l.txt")
 		told.next("list")
@@ -249,7 +249,7 @@ func TestRevocation(t *testing.T) {
 	q.updated(of("lib", "l.txt"), 2.0)
 
 	w.scope.Revoke(mcpscope.Who{}) // everything: suspended until a person gives it back
-	w.eventually("suspended", func() bool { return w.suspended() == 2 })
+	w.when("suspended", func() bool { return w.suspended() == 2 })
 	w.say("lib", "l.txt", false)
 	p.silent(5)
 	w.scope.Unrevoke(mcpscope.Who{})

@@ -291,7 +291,7 @@ func TestWatchThatEnds(t *testing.T) {
 	w.say("app/sub", "", true)
 	p.updated(of("app", "sub"), nil)
 	q.updated(of("app", "sub"), 2.0)
-	w.eventually("watched anew", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return len(w.watches) == 4 })
+	w.when("watched anew", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return len(w.watches) == 4 })
 	w.watched("app/sub", "app/sub")
 	w.remove("app/sub")
 	w.say("app/sub", "", true)

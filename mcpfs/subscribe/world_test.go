@@ -17,6 +17,7 @@ import (
 	"github.com/rootbound/rootbound"
 	"github.com/rootbound/rootbound/authority"
 	"github.com/rootbound/rootbound/guard"
+	"github.com/rootbound/rootbound/internal/rig"
 	"github.com/rootbound/rootbound/internal/rig/joined"
 	"github.com/rootbound/rootbound/mcpfs/resource"
 	"github.com/rootbound/rootbound/mcpscope"
@@ -33,6 +34,7 @@ type world struct {
 	srv     *mcp.Server
 
 	mu      sync.Mutex
+	stirs   chan struct{} // closed at the next watch or its end, mark or drop
 	watches []*spoken
 	full    bool // no more watches
 	unable  bool // to renew
@@ -73,6 +75,7 @@ func (s *spoken) Close() {
 		s.w.t.Errorf("the watch of %s is closed twice", s.at)
 	}
 	s.closed = true
+	s.w.stir()
 }
 
 func (w *world) watch(_ context.Context, t *guard.Target, _ bool, told func(string, bool)) (Watch, error) {
@@ -86,6 +89,7 @@ func (w *world) watch(_ context.Context, t *guard.Target, _ bool, told func(stri
 	}
 	s := &spoken{w: w, at: path.Join(string(t.Project().ID), t.Path()), told: told}
 	w.watches = append(w.watches, s)
+	w.stir()
 	return s, nil
 }
 
@@ -124,7 +128,7 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir}
+	w := &world{t: t, dir: dir, stirs: make(chan struct{})}
 	for name, text := range map[string]string{
 		"app/a.txt": "a", "app/sub/b.txt": "b", "app/sub/deep/c.txt": "c", "app/.env": "secret", "app/two words.txt": "x",
 		"lib/l.txt": "l", "elsewhere/e.txt": "e",
@@ -142,9 +146,14 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 		ho.Watch = w.watch
 	}
 	w.hub = New(ho)
-	so.Mark, so.Transport = w.hub.Mark, "memory"
+	so.Transport = "memory"
+	so.Mark = func(id string, ended rootbound.Generation) {
+		w.hub.Mark(id, ended)
+		go w.stirred() // a mark may come under w.mu
+	}
 	so.Drop = func(old, next *authority.Snapshot) {
 		w.hub.Drop(old, next)
+		go w.stirred()
 		if w.afterDrop != nil {
 			w.afterDrop(next)
 		}
@@ -187,13 +196,7 @@ func newWorld(t *testing.T, so mcpscope.Options, ho Options) *world {
 
 func (w *world) write(name, text string) {
 	w.t.Helper()
-	name = filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		w.t.Fatal(err)
-	}
+	rig.Write(w.t, filepath.Join(w.dir, name), text)
 }
 
 func (w *world) remove(rel string) {
@@ -214,7 +217,39 @@ func (w *world) changeTools() {
 	w.srv.AddTool(&mcp.Tool{Name: "more", Description: "more", InputSchema: map[string]any{"type": "object"}}, nil)
 }
 
-// eventually waits for a state that some goroutine brings about.
+// stir wakes who waits for what is watched or suspended. w.mu is held.
+func (w *world) stir() {
+	close(w.stirs)
+	w.stirs = make(chan struct{})
+}
+
+func (w *world) stirred() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stir()
+}
+
+// when waits for a state of what is watched or suspended.
+func (w *world) when(what string, is func() bool) {
+	w.t.Helper()
+	late := time.NewTimer(joined.Patience)
+	defer late.Stop()
+	for {
+		w.mu.Lock()
+		next := w.stirs
+		w.mu.Unlock()
+		if is() {
+			return
+		}
+		select {
+		case <-next:
+		case <-late.C:
+			w.t.Fatalf("it never came to this: %s", what)
+		}
+	}
+}
+
+// eventually waits for a state that there is no event of.
 func (w *world) eventually(what string, is func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(joined.Patience); !is(); time.Sleep(time.Millisecond) {
@@ -238,7 +273,7 @@ func (w *world) suspended() (n int) {
 
 func (w *world) watched(at ...string) {
 	w.t.Helper()
-	w.eventually(fmt.Sprintf("watched is %v", at), func() bool { return slices.Equal(w.open(), at) })
+	w.when(fmt.Sprintf("watched is %v", at), func() bool { return slices.Equal(w.open(), at) })
 }
 
 func (w *world) uri(rel string) string { return "file://" + filepath.Join(w.dir, rel) }
