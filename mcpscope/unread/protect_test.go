@@ -18,7 +18,7 @@ func TestProtectKeepsWhatIsSet(t *testing.T) {
 		{http.Server{ReadHeaderTimeout: 5, HTTP2: &http.HTTP2Config{WriteByteTimeout: 6}}, http.Server{ReadHeaderTimeout: 5, HTTP2: &http.HTTP2Config{WriteByteTimeout: 6}}},
 	} {
 		b.Protect(&c.is)
-		if c.is.ReadHeaderTimeout != c.want.ReadHeaderTimeout || c.is.ReadTimeout != c.want.ReadTimeout || *c.is.HTTP2 != *c.want.HTTP2 || c.is.WriteTimeout != 0 {
+		if c.is.ReadHeaderTimeout != c.want.ReadHeaderTimeout || c.is.ReadTimeout != c.want.ReadTimeout || c.is.HTTP2.WriteByteTimeout != c.want.HTTP2.WriteByteTimeout || c.is.HTTP2.MaxConcurrentStreams != c.want.HTTP2.MaxConcurrentStreams || c.is.WriteTimeout != 0 {
 			t.Errorf("%+v", c.is.HTTP2)
 		}
 	}
