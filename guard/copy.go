@@ -27,7 +27,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	e, err := t.snap.Set.Entry(beneath.Ref{Root: p.Grant, Path: p.Rest}, true)
 	if err != nil {
-		return t.j.Veil(p, err, judge.Looks)
+		return t.j.Veil(p, err, judge.Takes)
 	}
 	t.entry = e
 	if err := t.j.Stays(e, p, &t.project, &t.rel); err != nil {
@@ -35,7 +35,7 @@ func (g *Guard) judgeCopy(ctx context.Context, t *Target, p spelling.Place) erro
 	}
 	if t.obj, err = e.Open(beneath.Any); err != nil {
 		t.obj = nil
-		return t.j.Veil(p, err, judge.Looks)
+		return t.j.Veil(p, err, judge.Takes)
 	}
 	t.src = t.obj.Info()
 	if err := t.j.Reached(t.project, t.rel, t.src, e.At(), false); err != nil {

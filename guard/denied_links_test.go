@@ -120,6 +120,31 @@ func TestLinksTellNothingOfWhatIsDenied(t *testing.T) {
 	}
 }
 
+// TestACopyTellsNothingOfAnotherRoot: no link may lead a copy's source into another root, and whether it would arrive there,
+// where a rule hides it, makes no difference.
+func TestACopyTellsNothingOfAnotherRoot(t *testing.T) {
+	h := build(t, guard.Options{NoSlow: true}, nil, one(rootbound.Full), rootbound.Project{ID: "in", Dir: "p/in", Rights: rootbound.Full})
+	h.file("p/a/.ssh/there", "hidden")
+	h.link("p/in/there", "../a/.ssh/there")
+	h.link("p/in/none", "../a/.ssh/none")
+	h.link("p/in/dir", "../a/.ssh")
+	h.link("p/in/nowhere", "../b/.ssh")
+	copied := func(path string) string {
+		t.Helper()
+		_, err := h.copy(guard.Request{Root: "in", Path: path, DestRoot: "in", Dest: "to"})
+		refused(t, "copy "+path, err, rootbound.OutsideRoot)
+		if err == nil {
+			return ""
+		}
+		return strings.ReplaceAll(err.Error(), rootbound.Quote(path), "PATH")
+	}
+	for _, same := range [][2]string{{"there", "none"}, {"dir/there", "dir/none"}, {"dir", "nowhere"}} {
+		if a, b := copied(same[0]), copied(same[1]); a != b {
+			t.Errorf("%s: %s\n%s: %s", same[0], a, same[1], b)
+		}
+	}
+}
+
 // What a path leads through is judged like what it reaches: a link into a denied directory and out of it again tells
 // nothing of it, whether it leads to an allowed file, outside, in a circle or nowhere. One project alone is resolved by the
 // kernel where it can; with others every path is walked.

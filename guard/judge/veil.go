@@ -72,9 +72,12 @@ type Use uint8
 // Uses of a place.
 const (
 	Looks   Use = iota // nothing changes
+	Takes              // what is there is read, and no link may lead into another root
 	Changes            // something there changes, or a file is made
 	Makes              // a directory is made
 )
+
+func (u Use) reads() bool { return u == Looks || u == Takes }
 
 // Veil replaces an error that would tell what exists where a rule, a right or our own files forbid to look: what the path
 // leads through decides, and the place where it ends.
@@ -110,7 +113,7 @@ func (j *Judge) way(p spelling.Place, use Use) error {
 	if err := j.Locate(t.To, t.Mark, t.Linked, &project, &rel); err != nil {
 		return err
 	}
-	if err := j.place(t.To, project, rel, use != Looks); err != nil {
+	if err := j.place(t.To, project, rel, !use.reads()); err != nil {
 		return err
 	}
 	if err := j.unnamed(&t, project, strings.TrimSuffix(rel, t.To.Path[len(t.Last.Path):]), use); err != nil {
@@ -131,7 +134,7 @@ func (j *Judge) unnamed(t *beneath.Trail, project *rootbound.Project, rel string
 		return nil
 	case t.To == t.Last:
 		return err
-	case use == Looks:
+	case use.reads():
 		return refuse(rootbound.NotFound, "")
 	}
 	return refuse(rootbound.ParentMissing, t.Part)
