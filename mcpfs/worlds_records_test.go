@@ -160,7 +160,10 @@ func (p *pair) alike(k int, r decision.Record) string {
 		}
 	}
 	if r.Decision != decision.Allow { // how far it came, and what it met there
-		r.Project, r.Path, r.Dest, r.DestRoot, r.Canonical, r.Object, r.Parent, r.DestDir = "", "", "", "", "", nil, nil, nil
+		r.Root, r.Project, r.Path, r.Dest, r.DestRoot, r.Canonical, r.Object, r.Parent, r.DestDir = "", "", "", "", "", "", nil, nil, nil
+		if r.Method == "resources/read" { // of a file or of a directory, by what is there
+			r.Operation, r.Rights, r.Detail = "", nil, ""
+		}
 	}
 	if r.Outcome != nil {
 		o := *r.Outcome
