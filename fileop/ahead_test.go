@@ -1,43 +1,13 @@
 package fileop
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig/early"
 )
-
-// readBy walks with so many goroutines that read directories ahead.
-type readBy struct {
-	*beneath.Object
-	t       *testing.T
-	readers int
-	said    *int // how often a directory was to be read ahead
-}
-
-func (w readBy) Tour(ctx context.Context, c beneath.Course) error {
-	c.Readers = w.readers
-	visit, ahead, early := c.Visit, c.Ahead, map[string]bool{}
-	c.Ahead = func(n *beneath.Node) bool {
-		yes := ahead(n)
-		if yes {
-			early[n.Rel()] = true
-			*w.said++
-		}
-		return yes
-	}
-	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
-		step, err := visit(n)
-		if early[n.Rel()] && step == beneath.Over {
-			w.t.Errorf("%s was to be read ahead, and is not gone into", n.Rel())
-		}
-		return step, err
-	}
-	return w.Object.Tour(ctx, c)
-}
 
 // TestTreeReadAhead: a tree is the same page by page, whoever reads the directories, and none is read ahead that it does not
 // go into.
@@ -50,7 +20,7 @@ func TestTreeReadAhead(t *testing.T) {
 	for _, opt := range []TreeOptions{{}, {Nodes: 7}, {Depth: 2, Nodes: 11}, {Nodes: 9, Excluded: func(rel string) bool { return strings.HasSuffix(rel, "3") }}} {
 		pages := func(readers int) (all []Tree) {
 			for opt.After = ""; ; {
-				page, err := Grow(bg, readBy{o, t, readers, &said}, opt)
+				page, err := Grow(bg, early.Walk{Object: o, T: t, Readers: readers, Said: &said}, opt)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,38 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rootbound/rootbound/beneath"
+	"github.com/rootbound/rootbound/internal/rig/early"
 )
-
-// readBy walks with so many goroutines that read directories ahead, and compares what it is told before their turn with what
-// is done then.
-type readBy struct {
-	*beneath.Object
-	t       *testing.T
-	readers int
-	said    *int // how often a directory was to be read ahead
-}
-
-func (w readBy) Tour(ctx context.Context, c beneath.Course) error {
-	c.Readers = w.readers
-	visit, ahead, early := c.Visit, c.Ahead, map[string]bool{}
-	c.Ahead = func(n *beneath.Node) bool {
-		yes := ahead(n)
-		if yes {
-			early[n.Rel()] = true
-			*w.said++
-		}
-		return yes
-	}
-	c.Visit = func(n *beneath.Node) (beneath.Step, error) {
-		step, err := visit(n)
-		if early[n.Rel()] && step == beneath.Over {
-			w.t.Errorf("%s was to be read ahead, and is not gone into", n.Rel())
-		}
-		return step, err
-	}
-	return w.Object.Tour(ctx, c)
-}
 
 // TestFilesReadAhead: a search by name gives the same pages, whoever reads the directories, and has none read ahead that it
 // does not go into.
@@ -72,7 +42,7 @@ func TestFilesReadAhead(t *testing.T) {
 									t.Fatal(err)
 								}
 							}
-							page := find(t, readBy{o, t, readers, &said}, pattern, opt)
+							page := find(t, early.Walk{Object: o, T: t, Readers: readers, Said: &said}, pattern, opt)
 							all = append(all, page, opt.Ignores.Unread())
 							if opt.Cursor = page.Next; opt.Cursor == "" {
 								return all
@@ -108,7 +78,7 @@ func TestIgnoresReadAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := []any{find(t, readBy{o, t, readers, &said}, "**", Options{Limit: 1000, Ignores: x}), x.Unread()}
+		got := []any{find(t, early.Walk{Object: o, T: t, Readers: readers, Said: &said}, "**", Options{Limit: 1000, Ignores: x}), x.Unread()}
 		if x.Unread().Spent.Count == 0 {
 			t.Error("the patterns took no time")
 		}

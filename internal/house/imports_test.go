@@ -58,6 +58,7 @@ var proving = map[string][]string{
 	"internal/house":        {},
 	"internal/rawmcp":       {},
 	"internal/rig":          {},
+	"internal/rig/early":    {"beneath"},
 	"internal/rig/joined":   {"mcpscope/pipe"},
 	"internal/storm":        {},
 	"tools/...":             {"internal/rig"},
