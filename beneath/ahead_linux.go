@@ -93,7 +93,7 @@ func (t *tree) newAhead() *ahead {
 	if magic == 0 {
 		magic = root.magic
 	}
-	if c.Ahead == nil || c.Readers < 0 || t.enter != nil || s.walkOnly || root.noOpenat2.Load() || mayHang(magic) {
+	if c.Ahead == nil || c.Readers < 0 || t.enter != nil || s.walkOnly || root.noOpenat2.Load() || !answersHere(magic) {
 		return nil
 	}
 	a := &ahead{t: t, left: queueLength()}
@@ -102,11 +102,14 @@ func (t *tree) newAhead() *ahead {
 	return a
 }
 
-// mayHang reports file systems that have their answers from a program or another machine.
-func mayHang(magic uint32) bool {
+// answersHere reports file systems of this machine's own kernel and storage. All others may have their answers from a program
+// or another machine, and hang on it: FUSE, NFS, Lustre, what is not known here.
+func answersHere(magic uint32) bool {
+	const zfs, bcachefs = 0x2fc12fc1, 0xca451a4e
 	switch magic {
-	case unix.FUSE_SUPER_MAGIC, unix.NFS_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.V9FS_MAGIC,
-		unix.CEPH_SUPER_MAGIC, unix.AFS_FS_MAGIC, unix.AFS_SUPER_MAGIC, unix.CODA_SUPER_MAGIC, unix.AUTOFS_SUPER_MAGIC:
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+		unix.F2FS_SUPER_MAGIC, unix.EROFS_SUPER_MAGIC_V1, unix.SQUASHFS_MAGIC, unix.NILFS_SUPER_MAGIC, unix.REISERFS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC,
+		unix.EXFAT_SUPER_MAGIC, unix.ISOFS_SUPER_MAGIC, unix.UDF_SUPER_MAGIC, zfs, bcachefs:
 		return true
 	}
 	return false

@@ -27,19 +27,20 @@ const firstModern = "2026-07-28"
 // forgotten is after what time without a request a legacy session is ended.
 const forgotten = time.Hour
 
-// newHandler serves the directories, narrowed by each client's roots; without any, the client's roots alone. The SDK serves the two eras by different handlers; one scope stands behind both.
-func newHandler(dirs []string) (http.Handler, error) {
+// newHandler serves the directories, narrowed by each client's roots; without any, the client's roots alone. The SDK serves the two eras by
+// different handlers; one scope stands behind both, and one set of bounds for clients that do not read.
+func newHandler(dirs []string) (http.Handler, *unread.Bounds, error) {
 	var projects []rootbound.Project
 	for _, dir := range dirs {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		projects = append(projects, rootbound.Project{ID: rootbound.RootID(filepath.Base(dir)), Dir: dir, Rights: rootbound.ReadWrite | rootbound.Delete})
 	}
 	ceiling, err := authority.Open(projects, authority.CeilingOptions{})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tools, door := mcpfs.Classic, guard.New(guard.Options{})
 	o := mcpscope.Options{Transport: "http", Need: tools.Need, Mutates: tools.Mutates}
@@ -62,14 +63,14 @@ func newHandler(dirs []string) (http.Handler, error) {
 			return
 		}
 		legacy.ServeHTTP(w, r)
-	}), nil
+	}), bounds, nil
 }
 
 func main() {
 	if len(os.Args) < 2 {
 		log.Fatal("usage: httptools 127.0.0.1:PORT [DIR…]")
 	}
-	handler, err := newHandler(os.Args[2:])
+	handler, bounds, err := newHandler(os.Args[2:])
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,6 +80,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	s := &http.Server{Handler: mux}
+	bounds.Protect(s)
 	log.Fatal(s.Serve(l))
 }

@@ -22,7 +22,7 @@ func TestHTTPTools(t *testing.T) {
 		}
 	}
 	for form, dirs := range map[string][]string{"directories": {dir + "/app", dir + "/docs"}, "client": nil} {
-		handler, err := newHandler(dirs)
+		handler, _, err := newHandler(dirs)
 		if err != nil {
 			t.Fatal(err)
 		}
