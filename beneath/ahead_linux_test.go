@@ -154,11 +154,17 @@ func TestAheadTakesWhatStandsThere(t *testing.T) {
 		changed(t, w.path("ws/x/more"), func() { w.do("file ws/x/more/g x") })
 		changed(t, w.path("ws/x/less"), func() { w.do("rm ws/x/less/f") })
 		w.do("mv ws/x/file out/file", "file ws/x/file x")
+		changed(t, w.path("ws/x/back"), func() { // and its time set back, as it can be
+			was, err := os.Stat(w.path("ws/x/back"))
+			must(t, err)
+			w.do("mv ws/x/back/f ws/x/back/g")
+			must(t, os.Chtimes(w.path("ws/x/back"), time.Time{}, was.ModTime()))
+		})
 	}
 	told := map[int][]string{}
 	for _, readers := range []int{-1, 1, 3} {
 		w := newWorld(t)
-		for _, d := range []string{"a", "file", "gone", "less", "link", "more", "other", "out", "same"} {
+		for _, d := range []string{"a", "back", "file", "gone", "less", "link", "more", "other", "out", "same"} {
 			w.do("file ws/x/" + d + "/f x")
 		}
 		told[readers] = tour(t, w.set(false), "x", readers, func(n *Node) Step {
@@ -172,7 +178,7 @@ func TestAheadTakesWhatStandsThere(t *testing.T) {
 						t.Errorf("%s was not read ahead: %d", name, state)
 					}
 				}
-				if n := len(a.states()); n != 9 {
+				if n := len(a.states()); n != 10 {
 					t.Errorf("%d directories were read ahead", n)
 				}
 			}
