@@ -24,6 +24,7 @@ type heard struct {
 	mu   sync.Mutex
 	cond sync.Cond
 	all  []watch.Event
+	last watch.Event
 }
 
 func (l *heard) add(e watch.Event) {
@@ -33,7 +34,7 @@ func (l *heard) add(e watch.Event) {
 	l.cond.Broadcast()
 }
 
-// until waits for one of some events and gives all that came before it.
+// until waits for one of some events, which is last then, and gives all that came before it.
 func (l *heard) until(t testing.TB, want ...watch.Event) []watch.Event {
 	t.Helper()
 	end := time.Now().Add(time.Minute)
@@ -44,6 +45,7 @@ func (l *heard) until(t testing.TB, want ...watch.Event) []watch.Event {
 	for {
 		if i := slices.IndexFunc(l.all, func(e watch.Event) bool { return slices.Contains(want, e) }); i >= 0 {
 			got := l.all[:i]
+			l.last = l.all[i]
 			l.all = l.all[i+1:]
 			return got
 		}
@@ -178,8 +180,17 @@ func TestSightEndsWithTheGeneration(t *testing.T) {
 			t.Errorf("told %+v", e)
 		}
 	}
-	h.file("p/d/new/deep/g", "3")
-	l.until(t, watch.Event{Rel: "new/deep/g", Kind: watch.Changed})
+	for told, n := false, 0; !told; n++ {
+		h.file("p/d/new/deep/g", strings.Repeat("3", n+1))
+		whole, own := watch.Event{Kind: watch.Changed}, watch.Event{Rel: "new/deep/g", Kind: watch.Changed}
+		l.until(t, whole, own)
+		l.mu.Lock()
+		told = l.last == own
+		l.mu.Unlock()
+		if n == 2 && !told { // once with what the look at the tree took up
+			t.Fatal("what is watched again is not told by its name")
+		}
+	}
 }
 
 // A project whose path leads elsewhere ends the watch.
