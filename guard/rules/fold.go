@@ -3,6 +3,7 @@ package rules
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -36,6 +37,9 @@ func fold(name string) string {
 		name = strings.ToLower(name)
 	} else {
 		var b strings.Builder
+		if !utf8.ValidString(name) {
+			name = string([]rune(name)) // what stands right behind a byte that is no text is left alone by norm
+		}
 		for _, r := range norm.NFKD.String(name) {
 			if ignorable(r) {
 				continue

@@ -127,7 +127,7 @@ func TestWalkAndPathAgree(t *testing.T) {
 }
 
 func FuzzFold(f *testing.F) {
-	for _, s := range []string{".GIT", "İ", "ſ", "K", "ẞ", ".g\u200cit", "a. .", "\xff", "e\u0301"} {
+	for _, s := range []string{".GIT", "İ", "ſ", "K", "ẞ", ".g\u200cit", "a. .", "\xff", "e\u0301", "\xf1ǲ", "\xe2ｅnv"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
