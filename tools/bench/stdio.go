@@ -38,7 +38,7 @@ func overStdio(tmp, binary string, rounds int, quick bool, only string) ([]row, 
 	if err := os.WriteFile(file, []byte(strings.Repeat("All work and no play, line by line....\n", 106)[:4096]), 0o644); err != nil {
 		return nil, err
 	}
-	much := effort{rounds: max(rounds, 12), calls: 200, turn: 20}
+	much := effort{rounds: max(rounds, 24), calls: 100, turn: 20}
 	if quick {
 		much, rounds = effort{rounds: 2, calls: 20, turn: 20}, 2
 	}
@@ -129,9 +129,7 @@ type effort struct{ rounds, calls, turn int }
 // inARow is for what a sustained caller gets. The first call of a turn wakes a process that has slept, which the short turns
 // that make two sides comparable would count once in twenty calls.
 func (e effort) inARow() effort {
-	e.turn = e.calls
-	e.calls *= 5
-	return e
+	return effort{rounds: (e.rounds + 1) / 2, calls: 10 * e.calls, turn: 2 * e.calls}
 }
 
 // side is what is called in one half of a row, and how long it took.
