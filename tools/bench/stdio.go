@@ -38,9 +38,9 @@ func overStdio(tmp, binary string, rounds int, quick bool, only string) ([]row, 
 	if err := os.WriteFile(file, []byte(strings.Repeat("All work and no play, line by line....\n", 106)[:4096]), 0o644); err != nil {
 		return nil, err
 	}
-	much := effort{rounds: max(rounds, 24), calls: 100, turn: 20}
+	much := effort{rounds: max(rounds, 24), warm: 300, calls: 100, turn: 20}
 	if quick {
-		much, rounds = effort{rounds: 2, calls: 20, turn: 20}, 2
+		much, rounds = effort{rounds: 2, warm: 20, calls: 20, turn: 20}, 2
 	}
 	ours := []string{binary, "serve", "--confine=off"}
 	self, err := os.Executable()
@@ -123,13 +123,14 @@ func readsOf(what, rival string, ours, theirs []string, ourArgs, theirArgs map[s
 		note: fmt.Sprintf("ours %.0f µs, p99 %.0f µs; rival %.0f µs, p99 %.0f µs", o.median()/1e3, o.at(.99)/1e3, t.median()/1e3, t.at(.99)/1e3)}, nil
 }
 
-// effort is how long reads are measured: in each round that many calls of each side, so many of them in a turn.
-type effort struct{ rounds, calls, turn int }
+// effort is how long reads are measured: in each round that many calls of each side, so many of them in a turn, behind so many
+// that warm it.
+type effort struct{ rounds, warm, calls, turn int }
 
 // inARow is for what a sustained caller gets. The first call of a turn wakes a process that has slept, which the short turns
 // that make two sides comparable would count once in twenty calls.
 func (e effort) inARow() effort {
-	return effort{rounds: (e.rounds + 1) / 2, calls: 10 * e.calls, turn: 2 * e.calls}
+	return effort{rounds: (e.rounds + 1) / 2, warm: e.warm, calls: 10 * e.calls, turn: 2 * e.calls}
 }
 
 // side is what is called in one half of a row, and how long it took.
@@ -140,8 +141,8 @@ type side struct {
 	times
 }
 
-// takeTurns calls read_text_file on both sides, a turn each before the other's, behind a quarter as many calls, at
-// least one turn, that warm them.
+// takeTurns calls read_text_file on both sides, a turn each before the other's, behind the calls that warm
+// them.
 func takeTurns(o, t *side, much effort) error {
 	for _, s := range []*side{o, t} {
 		p, err := start(s.argv...)
@@ -151,7 +152,7 @@ func takeTurns(o, t *side, much effort) error {
 		defer p.stop()
 		s.p = p
 	}
-	for n := -max(much.calls/4, much.turn); n < much.calls; n += much.turn {
+	for n := -much.warm; n < much.calls; n += much.turn {
 		for _, s := range []*side{o, t} {
 			for range much.turn {
 				begin := time.Now()
